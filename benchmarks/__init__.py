@@ -1,0 +1,1 @@
+"""Benchmarks of qpopt: run `python -m benchmarks --help`."""

@@ -1,0 +1,5 @@
+"""The `qpopt` command."""
+
+
+def main() -> None:
+    """Run the command line."""

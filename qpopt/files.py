@@ -1,0 +1,221 @@
+"""Saving and loading. Files are written under a temporary name and renamed when complete.
+
+An instance is one .npz archive without pickles:
+
+====================  =========================================================================
+``meta``              UTF-8 JSON: format, version, counts, names, provenance, fingerprint
+``A``, ``b``          float64
+``redundant``         the upper triangle of R row by row, one packed bit a pair: is it positive?
+``redundancy``        float64, the positive values in the same order
+====================  =========================================================================
+
+A solution is one JSON object that gives every class the list of its features.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt._version import __version__
+from qpopt.errors import InvalidFile, QpoptError
+from qpopt.instance import Instance
+from qpopt.solution import Solution
+
+INSTANCE_FORMAT = "qpopt-instance"
+SOLUTION_FORMAT = "qpopt-solution"
+FORMAT_VERSION = 1
+
+AnyPath = str | os.PathLike[str]
+
+
+@contextmanager
+def replacing(path: AnyPath) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path` that takes its place only when the block succeeds.
+
+    Raises
+    ------
+    InvalidFile
+        If the file cannot be written, for example because the disk is full. What `path` held
+        before is untouched then.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        raise InvalidFile(f"Cannot write {target}: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def save_instance(instance: Instance, path: AnyPath) -> None:
+    """Write an instance to one compressed .npz file."""
+    meta = {
+        "format": INSTANCE_FORMAT,
+        "version": FORMAT_VERSION,
+        "qpopt": __version__,
+        "fingerprint": instance.fingerprint,
+        "n_select": instance.n_select,
+        "n_per_class": instance.n_per_class,
+        "include": instance.include,
+        "exclude": instance.exclude,
+        "class_names": instance.class_names,
+        "feature_names": instance.feature_names,
+        "name": instance.name,
+        "provenance": dict(instance.provenance),
+    }
+    above = np.triu_indices(instance.n_features, 1)
+    pairs = instance.R[above]
+    with replacing(path) as stream:
+        np.savez_compressed(
+            stream,
+            meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+            A=instance.A,
+            b=instance.b,
+            redundant=np.packbits(pairs > 0),
+            redundancy=pairs[pairs > 0],
+        )
+
+
+def load_instance(path: AnyPath) -> Instance:
+    """Read an instance that `save_instance` wrote, and check that nothing has changed since."""
+    with _explained(path, INSTANCE_FORMAT):
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or "meta" not in archive:
+                raise _foreign(path, INSTANCE_FORMAT)
+            meta = json.loads(archive["meta"].tobytes().decode())
+            _check_header(path, meta, INSTANCE_FORMAT)
+            instance = Instance(
+                archive["A"],
+                _redundancy_matrix(
+                    archive["redundant"], archive["redundancy"], archive["b"].shape[0]
+                ),
+                archive["b"],
+                meta["n_select"],
+                meta["n_per_class"],
+                include=meta["include"],
+                exclude=meta["exclude"],
+                class_names=meta["class_names"],
+                feature_names=meta["feature_names"],
+                name=meta["name"],
+                provenance=meta["provenance"],
+            )
+        if instance.fingerprint != meta["fingerprint"]:
+            raise InvalidFile(f"{path} is damaged: its content does not match its fingerprint.")
+    return instance
+
+
+def save_solution(solution: Solution, path: AnyPath) -> None:
+    """Write a solution as readable JSON."""
+    record = {
+        "format": SOLUTION_FORMAT,
+        "version": FORMAT_VERSION,
+        "qpopt": __version__,
+        "fingerprint": solution.fingerprint,
+        "status": solution.status.value,
+        "objective": solution.objective,
+        "bound": solution.bound,
+        "method": solution.method,
+        "solver": solution.solver,
+        "seconds": solution.seconds,
+        "seed": solution.seed,
+        "selection": None if solution.selection is None else solution.selection.tolist(),
+        "class_sets": solution.class_sets() if solution.found else None,
+        "trace": [list(point) for point in solution.trace],
+        "details": dict(solution.details),
+    }
+    with replacing(path) as stream:
+        stream.write(json.dumps(record, indent=1).encode())
+
+
+def load_solution(path: AnyPath) -> Solution:
+    """Read a solution that `save_solution` wrote."""
+    with _explained(path, SOLUTION_FORMAT):
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        _check_header(path, record, SOLUTION_FORMAT)
+        selection = assignment = None
+        if record["selection"] is not None:
+            selection = np.array(record["selection"], dtype=np.int64)
+            assignment = np.zeros((len(record["class_sets"]), len(selection)), dtype=bool)
+            column = {int(d): j for j, d in enumerate(selection)}
+            for c, features in enumerate(record["class_sets"]):
+                assignment[c, [column[d] for d in features]] = True
+        return Solution(
+            selection,
+            assignment,
+            record["objective"],
+            status=record["status"],
+            bound=record["bound"],
+            method=record["method"],
+            solver=record["solver"],
+            seconds=record["seconds"],
+            seed=record["seed"],
+            trace=record["trace"],
+            fingerprint=record["fingerprint"],
+            details=record["details"],
+        )
+
+
+def _redundancy_matrix(
+    bits: NDArray[np.uint8], values: NDArray[np.float64], n_features: int
+) -> NDArray[np.float64]:
+    """Rebuild R from its packed upper triangle."""
+    n_pairs = n_features * (n_features - 1) // 2
+    pairs = np.zeros(n_pairs)
+    pairs[np.unpackbits(bits, count=n_pairs).astype(bool)] = values
+    R = np.zeros((n_features, n_features))
+    R[np.triu_indices(n_features, 1)] = pairs
+    return R + R.T
+
+
+def _check_header(path: AnyPath, meta: Any, expected: str) -> None:
+    if not isinstance(meta, Mapping) or meta.get("format") != expected:
+        raise _foreign(path, expected)
+    if meta["version"] > FORMAT_VERSION:
+        raise InvalidFile(
+            f"{path} has format version {meta['version']}; this qpopt reads up to "
+            f"{FORMAT_VERSION}. Upgrade qpopt."
+        )
+
+
+def _foreign(path: AnyPath, expected: str) -> InvalidFile:
+    noun = expected.removeprefix("qpopt-")
+    return InvalidFile(f"{path} is not a qpopt {noun}; pass a file that {noun}.save() wrote.")
+
+
+@contextmanager
+def _explained(path: AnyPath, expected: str) -> Iterator[None]:
+    """Turn whatever a bad file makes Python raise into one InvalidFile that names the file."""
+    try:
+        yield
+    except InvalidFile:
+        raise
+    except QpoptError as error:
+        raise InvalidFile(f"{path} holds invalid data: {error}") from error
+    except FileNotFoundError:
+        raise InvalidFile(f"{path} does not exist.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise _foreign(path, expected) from None
+    except OSError as error:
+        raise InvalidFile(f"Cannot read {path}: {error.strerror or error}.") from error
+    except (KeyError, TypeError, IndexError) as error:
+        raise InvalidFile(f"{path} is damaged: {error!r}.") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise InvalidFile(
+            f"{path} is truncated, damaged or not a qpopt file: {error or type(error).__name__}."
+        ) from error

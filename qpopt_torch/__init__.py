@@ -1,0 +1,1 @@
+"""Optimal sparse classifiers from trained PyTorch networks, on top of qpopt."""
