@@ -47,9 +47,9 @@ def redundancy(values: Any, n_features: int) -> NDArray[np.float64]:
             f"its shape is {array.shape}."
         )
     if np.diagonal(array).any():
-        d = int(np.flatnonzero(np.diagonal(array))[0])
+        first = int(np.flatnonzero(np.diagonal(array))[0])
         raise InvalidInstance(
-            f"R[{d}, {d}] is {array[d, d]:g}, but a feature is not redundant with itself; "
+            f"R[{first}, {first}] is {array[first, first]:g}, but a feature is not redundant with itself; "
             "set the diagonal of R to 0."
         )
     if (array < 0).any():
@@ -147,7 +147,7 @@ def selection(values: ArrayLike, n_features: int) -> NDArray[np.int64]:
             f"A selection is a list of feature indices or a boolean mask of {n_features} values; "
             f"got {array.dtype} of shape {array.shape}."
         )
-    if len(array) and not (0 <= array.min() and array.max() < n_features):
+    if len(array) and not (array.min() >= 0 and array.max() < n_features):
         raise InvalidInstance(f"A selected feature lies outside 0 … {n_features - 1}.")
     if len(np.unique(array)) < len(array):
         raise InvalidInstance("A feature is selected twice.")

@@ -191,7 +191,8 @@ def _correlations(rng: Generator, means: Floats, noise: float) -> Floats:
     centred = means - means.mean(axis=0)
     between = (centred * centred).mean(axis=0)
     spread = np.sqrt(between + noise**2 * between.mean() + 1e-12)
-    return centred / (spread * np.sqrt(max(n_classes - 1, 1)))
+    A: Floats = centred / (spread * np.sqrt(max(n_classes - 1, 1)))
+    return A
 
 
 def _balanced_sets(rng: Generator, sizes: Sizes) -> list[list[int]]:

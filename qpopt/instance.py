@@ -204,7 +204,7 @@ class Instance:
         return load_instance(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keywords = {
+        keywords: dict[str, Any] = {
             "include": self.include,
             "exclude": self.exclude,
             "class_names": self.class_names,

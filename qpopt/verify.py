@@ -65,8 +65,8 @@ def verify(instance: Instance, solution: Solution, *, tolerance: float = 1e-6) -
     Returns
     -------
     Verification
-        All violations, each with a code: `fingerprint`, `status`, `selection`, `include`, `exclude`,
-        `assignment`, `duplicate`, `objective`, `bound`.
+        All violations, each with a code: `fingerprint`, `status`, `selection`, `include`,
+        `exclude`, `assignment`, `duplicate`, `objective`, `bound`.
     """
     violations: list[Violation] = []
 

@@ -87,8 +87,7 @@ def clique_threshold(
         steps = min(STEPS_PER_FEATURE * n, MOST_VISITS // n)
     patience = max(10_000, 20 * size)
     while steps > 0 and largest > floor:
-        closer = R < largest
-        np.fill_diagonal(closer, False)
+        closer = _joined(R, np.nextafter(largest, -np.inf))
         made = tabu_clique(closer, fixed, allowed, members, steps, patience, state)
         if made == steps:
             break
@@ -124,18 +123,22 @@ def greedy_threshold_clique(
     mask = allowed
     while low < high:
         middle = (low + high) // 2
-        joined = R <= values[middle]
-        np.fill_diagonal(joined, False)
+        joined = _joined(R, values[middle])
         found = greedy_clique(joined, fixed, allowed, size)
-        if found.sum() >= size and (
-            joined[np.ix_(found, found)].sum() == found.sum() ** 2 - found.sum()
-        ):
+        if found.sum() >= size and _largest_redundancy(R, np.flatnonzero(found)) <= values[middle]:
             high = middle
             mask = found
         else:
             low = middle + 1
     others = np.flatnonzero(mask & ~fixed)[: size - int(fixed.sum())]
     return np.concatenate([np.flatnonzero(fixed), others]).astype(np.int64)
+
+
+def _joined(R: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
+    """Return the graph of all pairs with a redundancy of at most `threshold`."""
+    joined = np.less_equal(R, threshold)
+    np.fill_diagonal(joined, False)
+    return joined
 
 
 def _largest_redundancy(R: NDArray[np.float64], clique: NDArray[np.int64]) -> float:

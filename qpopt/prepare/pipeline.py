@@ -110,7 +110,7 @@ def prepare(
     similarity, record["similarity_factor"] = _scaled(
         raw, SIMILARITY_TOTAL / (n_per_class * n_classes)
     )
-    bias = np.zeros(n_features)
+    bias: NDArray[np.float64] = np.zeros(n_features)
     if b is not None:
         bias, record["bias_outliers"] = scale_bias(_checks.vector("b", b, n_features), bias_scale)
     if len(record["zero_features"]):
