@@ -1,0 +1,1 @@
+"""Proofs: upper bounds on the Z of every solution."""
