@@ -38,7 +38,7 @@ def value(instance, selection, class_sets):
 
 
 def best_class_sets(instance, selection, *, distinct=True):
-    """The best sets for one selection: a matching of the classes with all sets of the right size."""
+    """The best sets for one selection: a matching of classes with all sets of the right size."""
     sets = list(combinations(selection, instance.n_per_class))
     gains = np.array(
         [[instance.A[c, list(one)].sum() for one in sets] for c in range(instance.n_classes)]

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small instances of every awkward kind."""
+"""A hypothesis strategy for small instances of every awkward kind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def counts(draw, max_features=8, max_classes=5):
 
 
 @st.composite
-def instances(draw, max_features=8, max_classes=5, fixed=True):
+def awkward_instances(draw, max_features=8, max_classes=5, fixed=True):
     """Draw an instance; with `fixed` some features may have to be in or out of the selection."""
     n_features, n_classes, n_select, n_per_class = draw(counts(max_features, max_classes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
