@@ -22,6 +22,8 @@ from qpopt.solvers.packages import load, package_availability
 from qpopt.solvers.running import Run
 from qpopt.solvers.safety import outward
 
+AFTER_ALL_OTHERS = -9_000_000
+"""Priority with which lazy constraints are looked at only where the stated ones hold."""
 LETTERS = {Kind.CONTINUOUS: "C", Kind.INTEGER: "I", Kind.IMPLIED: "M"}
 
 
@@ -150,8 +152,8 @@ class _Built:
             handler,
             "lazy",
             "constraints that are added where a solution breaks them",
-            enfopriority=-10,
-            chckpriority=-10,
+            enfopriority=AFTER_ALL_OTHERS,
+            chckpriority=AFTER_ALL_OTHERS,
             needscons=False,
         )
 
@@ -199,12 +201,12 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
         def consenfolp(
             self, constraints: Any, nusefulconss: int, solinfeasible: bool
         ) -> dict[str, Any]:
-            return self._enforce()
+            return self._enforce(solinfeasible)
 
         def consenfops(
             self, constraints: Any, nusefulconss: int, solinfeasible: bool, objinfeasible: bool
         ) -> dict[str, Any]:
-            return self._enforce()
+            return self._enforce(solinfeasible)
 
         def conslock(
             self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int
@@ -213,8 +215,8 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
             for variable in built.variables:
                 self.model.addVarLocksType(variable, locktype, both, both)
 
-        def _enforce(self) -> dict[str, Any]:
-            broken = lazy(built.values(None))
+        def _enforce(self, infeasible_anyway: bool) -> dict[str, Any]:
+            broken = None if infeasible_anyway else lazy(built.values(None))
             if broken is None:
                 return {"result": results.FEASIBLE}
             built.add_rows(broken)
