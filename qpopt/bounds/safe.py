@@ -72,9 +72,9 @@ def row_bound(Q: NDArray[np.float64], n_select: int) -> RowBound:
     without_feature = np.full(n, -np.inf)
     if n > n_select:
         # Row i without d: the entry after the last picked one comes in for it.
-        picked = off >= last[:, None]
-        lost = np.where(picked, off - following[:, None], 0.0) if n_select > 1 else 0.0
-        rest = v[:, None] - lost
+        rest = np.repeat(v[:, None], n, axis=1)
+        if n_select > 1:
+            rest -= np.where(off >= last[:, None], off - following[:, None], 0.0)
         np.fill_diagonal(rest, -np.inf)
         without_feature = np.partition(rest, n - n_select, axis=0)[n - n_select :].sum(axis=0)
     return RowBound(value, with_feature + margin, without_feature + margin)
