@@ -118,21 +118,26 @@ class Admm:
         self.set_objective(C, cuts)
 
     def extend(self, positions: Indices, C: NDArray[np.float64]) -> None:
-        """Go on with more features: the present ones take `positions` among those of C."""
+        """Go on with more features: the present ones take `positions` among those of C.
+
+        The new rows start with S + N = D, so that the first step does not disturb y.
+        """
         n = len(C)
         self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
-        block = np.ix_(positions, positions)
-        larger = []
-        for M in (self.X, self.S, self.N):
-            grown = np.zeros((n, n), dtype=self.dtype)
-            grown[block] = M
-            larger.append(grown)
-        self.X, self.S, self.N = larger
         y = np.full(n, float(np.median(self.y)))
         y[positions] = self.y
         self.y = y
         sets = [tuple(int(positions[d]) for d in members) for members in self.cuts.sets]
         self.set_objective(C, Cuts(sets, self.cuts.multipliers))
+        block = np.ix_(positions, positions)
+        D = self.slack(C).astype(self.dtype)
+        N = np.maximum(D, 0)
+        np.fill_diagonal(N, 0)
+        S = D - N
+        X = np.zeros((n, n), dtype=self.dtype)
+        X[block], S[block], N[block] = self.X, self.S, self.N
+        self.X, self.S, self.N = X, S, N
+        self.rank = n
 
     def _equalities(self, *matrices: Floats) -> tuple[NDArray[np.float64], float]:
         """Return Me − n_select · diag(M) and tr M of the sum M of the matrices."""

@@ -6,8 +6,6 @@ among them are: Σ_{j∈K} X_ij ≤ X_ii + Σ_{j<l∈K} X_jl. A triangle is the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +19,9 @@ NEIGHBOURS = 60
 
 LARGEST = 12
 """The most members of a set."""
+
+MOST_NEW = 4000
+"""Cuts added at once, the most violated ones."""
 
 LOWEST_DIAGONAL = 1e-3
 LOWEST_VIOLATION = 1e-3
@@ -81,7 +82,7 @@ class Cuts:
 
     def useful(self) -> list[int]:
         """Return the cuts that matter: those with a positive multiplier."""
-        return np.flatnonzero(self.multipliers > 1e-7).tolist()
+        return np.flatnonzero(self.multipliers > 0.0).tolist()
 
     def restricted(self, keep: Indices, n: int) -> Cuts:
         """Return the cuts among the features `keep` of `n`, renumbered."""
@@ -134,14 +135,14 @@ def separate(X: Floats) -> list[tuple[int, ...]]:
     excess = np.zeros((n, PER_FEATURE))
     pairs = np.zeros((n, PER_FEATURE, 2), dtype=np.int64)
     separate_triangles(X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, excess, pairs)
-    found: dict[tuple[int, ...], Any] = {}
+    found: dict[tuple[int, ...], float] = {}
     for i, r in np.argwhere(excess > LOWEST_VIOLATION):
-        found[int(i), *sorted(pairs[i, r].tolist())] = None
+        found[int(i), *sorted(pairs[i, r].tolist())] = float(excess[i, r])
     members = np.zeros((n, PER_FEATURE, LARGEST), dtype=np.int64)
     sizes = np.zeros((n, PER_FEATURE), dtype=np.int64)
     separate_cliques(
         X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, LARGEST, members, sizes, excess
     )
     for i, r in np.argwhere((excess > LOWEST_VIOLATION) & (sizes > 2)):
-        found[int(i), *sorted(members[i, r, : sizes[i, r]].tolist())] = None
-    return list(found)
+        found[int(i), *sorted(members[i, r, : sizes[i, r]].tolist())] = float(excess[i, r])
+    return sorted(found, key=lambda cut: -found[cut])[:MOST_NEW]

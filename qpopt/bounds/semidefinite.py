@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows
 from qpopt.bounds.thresholds import LiftedThresholds
 
 STEPS_PER_ROUND = 25
-ROUNDS_PER_CUTS = 4
+ROUNDS_PER_CUTS = 6
 LEAST_WEIGHT = 1 / 12
 """Smallest share of new thresholds in the average."""
 
@@ -58,18 +60,30 @@ class Semidefinite:
         C[np.diag_indices_from(C)] += self.reduced.b
         return C
 
-    def round(self, steps: int = STEPS_PER_ROUND) -> None:
-        """Improve the iterate: new thresholds, from time to time new cuts, then some steps."""
+    def round(
+        self, steps: int = STEPS_PER_ROUND, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Improve the iterate: new thresholds, from time to time new cuts, then some steps.
+
+        Parameters
+        ----------
+        steps
+            How many.
+        stop
+            Asked before every step; when it says so, the round ends early.
+        """
         if self.admm is None:
             return
         if self.rounds:
             self._thresholds.update(
                 self.X, max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT)
             )
-            renew = self.with_cuts and self.rounds % ROUNDS_PER_CUTS == 0
+            renew = self.with_cuts and self._rounds_since_change % ROUNDS_PER_CUTS == ROUNDS_PER_CUTS - 1
             cuts = self.admm.cuts.renewed(self.X) if renew else None
             self.admm.set_objective(self.objective(), cuts)
         for _ in range(steps):
+            if stop():
+                break
             self.admm.step()
         self.rounds += 1
         self._rounds_since_change += 1

@@ -1,0 +1,200 @@
+"""An independent check of a certificate: the bound recomputed from its multipliers alone.
+
+Nothing here is shared with the code that finds bounds. What has to hold is stated in
+`qpopt.bounds.certificate`; every step is recomputed from the instance with dense arithmetic and a
+Cholesky factorisation.
+"""
+
+from __future__ import annotations
+
+from math import comb, inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.instance import Instance
+
+if TYPE_CHECKING:
+    from qpopt.bounds.certificate import Certificate, Step
+
+Matrix = NDArray[np.float64]
+
+
+class CertificateError(ValueError):
+    """A certificate does not prove what it says."""
+
+
+def check_certificate(instance: Instance, certificate: Certificate) -> float:
+    """Recompute the bound that a certificate proves.
+
+    Parameters
+    ----------
+    instance
+        The instance that it is for.
+    certificate
+        The certificate.
+
+    Returns
+    -------
+    float
+        A proven upper bound on Z, provided that a solution with the objective that the
+        certificate refers to exists: `verify` checks that one.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate is for another instance, or a step is not a proof.
+    """
+    if certificate.fingerprint != instance.fingerprint:
+        raise CertificateError("The certificate is for another instance.")
+    included = set(instance.include)
+    free = set(range(instance.n_features)) - included - set(instance.exclude)
+    best = inf
+    for number, step in enumerate(certificate.steps):
+        if set(step.included.tolist()) != included:
+            if len(step.free) or len(free) + len(included) != instance.n_select:
+                raise CertificateError(f"Step {number} decides features without a reason.")
+            included, free = included | free, set()
+        if set(step.free.tolist()) != free and len(included) < instance.n_select:
+            raise CertificateError(f"Step {number} leaves out features without a reason.")
+        value, with_feature, without_feature = _step_bounds(instance, step)
+        best = min(best, value)
+        for d in step.removed.tolist():
+            if d not in free or not with_feature[d] <= certificate.objective:
+                raise CertificateError(f"Step {number} removes feature {d} without a reason.")
+        for d in step.forced.tolist():
+            if d not in free or not without_feature[d] <= certificate.objective:
+                raise CertificateError(f"Step {number} includes feature {d} without a reason.")
+        removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
+        included |= forced
+        free -= removed | forced
+        missing = instance.n_select - len(included)
+        if removed & forced or comb(max(len(free), 0), max(missing, 0)) == 0 or missing < 0:
+            best = -inf
+            break
+    return max(best, certificate.objective)
+
+
+def _step_bounds(
+    instance: Instance, step: Step
+) -> tuple[float, dict[int, float], dict[int, float]]:
+    """Return the bound of one step, and the bound with and without each free feature."""
+    m = instance.n_select - len(step.included)
+    chosen = step.included
+    constant = float(instance.b[chosen].sum())
+    constant -= float(np.triu(instance.R[np.ix_(chosen, chosen)], 1).sum())
+    if m == 0:
+        given = np.sort(instance.A[:, chosen], axis=1)[:, -instance.n_per_class :]
+        value = constant + float(given.sum())
+        return value + 1e-11 * max(1.0, abs(value)), {}, {}
+    M = _objective_matrix(instance, step, m)
+    M -= _multiplier_matrix(step, m)
+    B = np.asarray(step.B, dtype=np.float64)
+    B = np.tril(B) + np.tril(B, -1).T
+    shift = constant + m * step.t + m * _deficit(B)
+    shift += 1e-12 * (abs(constant) + m * m * float(np.abs(M).max()))
+    shift += 1e-13 * m**3 * float(np.abs(M + B).max())
+    value, plus, minus = _pattern_bounds(M + B, m)
+    names = step.free.tolist()
+    return (
+        value + shift,
+        {d: plus[p] + shift for p, d in enumerate(names)},
+        {d: minus[p] + shift for p, d in enumerate(names)},
+    )
+
+
+def _objective_matrix(instance: Instance, step: Step, m: int) -> Matrix:
+    """Z − constant ≤ sᵀ(this)s, by the thresholds of the step."""
+    k, free, chosen = instance.n_per_class, step.free, step.included
+    n = len(free)
+    weights = [weight for weight, _ in step.rounds]
+    if not weights or min(weights) < 0 or abs(sum(weights) - 1) > 1e-9:
+        raise CertificateError("The shares of the thresholds do not add up to 1.")
+    lifted = np.zeros((n, n))
+    for weight, thresholds in step.rounds:
+        if thresholds.shape != (instance.n_classes, n):
+            raise CertificateError("There is not one threshold for every class and feature.")
+        share = weight / sum(weights)
+        for c in range(instance.n_classes):
+            tau = thresholds[c].astype(np.float64)
+            gains = np.maximum(instance.A[c, free][None, :] - tau[:, None], 0.0)
+            own = k * tau
+            if len(chosen):
+                own = own + np.maximum(instance.A[c, chosen][None, :] - tau[:, None], 0.0).sum(1)
+            gains[np.arange(n), np.arange(n)] += own
+            lifted += share * gains
+    M = (lifted + lifted.T) / (2 * m) - instance.R[np.ix_(free, free)] / 2
+    loss = instance.R[np.ix_(free, chosen)].sum(axis=1)
+    M[np.arange(n), np.arange(n)] += instance.b[free] - loss
+    return M
+
+
+def _multiplier_matrix(step: Step, m: int) -> Matrix:
+    """A matrix whose value at every ssᵀ with m selected features is at least −m·t from above.
+
+    For such s the y-part vanishes, the t-part is m·t and every cut is at most 0.
+    """
+    n = len(step.free)
+    D: Any = (step.y[:, None] + step.y[None, :]) / 2
+    D[np.arange(n), np.arange(n)] = (1 - m) * step.y + step.t
+    if len(step.multipliers) != len(step.cuts) or (step.multipliers < 0).any():
+        raise CertificateError("The multipliers of the cuts must be non-negative, one for each.")
+    for (i, *K), nu in zip(step.cuts, step.multipliers, strict=True):
+        if len({i, *K}) != len(K) + 1 or not all(0 <= d < n for d in (i, *K)):
+            raise CertificateError("A cut names a feature twice or one that does not exist.")
+        D[i, i] -= nu
+        for p, j in enumerate(K):
+            D[i, j] += nu / 2
+            D[j, i] += nu / 2
+            for other in K[:p]:
+                D[j, other] -= nu / 2
+                D[other, j] -= nu / 2
+    return D  # type: ignore[no-any-return]
+
+
+def _deficit(B: Matrix) -> float:
+    """Return δ ≥ 0 such that B + δI is positive semidefinite, by trying Cholesky factorisations."""
+    n = len(B)
+    # A factorisation that succeeds proves the matrix definite up to this (Higham, Theorem 10.3).
+    size = float(np.abs(np.diagonal(B)).max())
+    rounding = 4.0 * n * (n + 1) * np.finfo(np.float64).eps * max(size, 1e-300)
+    delta = 0.0
+    trial = 1e-14 * max(size, 1.0)
+    for _ in range(80):
+        try:
+            np.linalg.cholesky(B + delta * np.eye(n))
+        except np.linalg.LinAlgError:
+            delta = trial
+            trial *= 2.0
+        else:
+            return delta + rounding + 4.0 * n * (n + 1) * np.finfo(np.float64).eps * delta
+    raise CertificateError("The matrix of a step is far from positive semidefinite.")
+
+
+def _pattern_bounds(Q: Matrix, m: int) -> tuple[float, Matrix, Matrix]:
+    """Bound sᵀQs by m rows of m entries; also with and without every single feature."""
+    n = len(Q)
+    diagonal = np.diagonal(Q).copy()
+    off = Q.copy()
+    np.fill_diagonal(off, -inf)
+    falling = -np.sort(-off, axis=1)
+    total = diagonal + falling[:, : m - 1].sum(axis=1)
+    value = float(np.sort(total)[n - m :].sum())
+    plus, minus = np.empty(n), np.full(n, -inf)
+    for d in range(n):
+        if m > 1:
+            smallest = falling[:, m - 2]
+            rows = total + np.minimum(off[:, d] - smallest, 0.0)
+            rows[d] = -inf
+            plus[d] = total[d] + np.sort(rows)[n - m + 1 :].sum()
+        else:
+            plus[d] = total[d]
+        if n > m:
+            rows = total.copy()
+            if m > 1:
+                inside = off[:, d] >= falling[:, m - 2]
+                rows[inside] -= off[inside, d] - falling[inside, m - 1]
+            rows[d] = -inf
+            minus[d] = np.sort(rows)[n - m :].sum()
+    return value, plus, minus
