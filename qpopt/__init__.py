@@ -1,13 +1,17 @@
 """Optimal selection and assignment of a few readable features for any trained classifier.
 
 An `Instance` states the problem, `prepare` makes one from raw correlations, `generate` makes
-synthetic ones, `solve` gives a `Solution`, and `verify` checks it independently.
+synthetic ones, `solve` gives a `Solution`, `verify` checks it independently, and `bound` proves
+how good it is.
 """
 
 from qpopt._version import __version__
+from qpopt.bounds import Bound, Certificate, bound
+from qpopt.certificate import check_certificate
 from qpopt.errors import (
     InfeasibleInstance,
     InvalidArgument,
+    InvalidCertificate,
     InvalidFile,
     InvalidInstance,
     InvalidSolution,
@@ -28,9 +32,12 @@ from qpopt.solvers.registry import available_solvers
 from qpopt.verify import Verification, verify
 
 __all__ = [
+    "Bound",
+    "Certificate",
     "InfeasibleInstance",
     "Instance",
     "InvalidArgument",
+    "InvalidCertificate",
     "InvalidFile",
     "InvalidInstance",
     "InvalidSolution",
@@ -47,6 +54,8 @@ __all__ = [
     "Verification",
     "__version__",
     "available_solvers",
+    "bound",
+    "check_certificate",
     "generate",
     "prepare",
     "redundancy",

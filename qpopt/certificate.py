@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.errors import InvalidCertificate
 from qpopt.instance import Instance
 
 if TYPE_CHECKING:
     from qpopt.bounds.certificate import Certificate, Step
 
 Matrix = NDArray[np.float64]
-
-
-class CertificateError(ValueError):
-    """A certificate does not prove what it says."""
 
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
@@ -43,29 +40,29 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
 
     Raises
     ------
-    CertificateError
+    InvalidCertificate
         If the certificate is for another instance, or a step is not a proof.
     """
     if certificate.fingerprint != instance.fingerprint:
-        raise CertificateError("The certificate is for another instance.")
+        raise InvalidCertificate("The certificate is for another instance.")
     included = set(instance.include)
     free = set(range(instance.n_features)) - included - set(instance.exclude)
     best = inf
     for number, step in enumerate(certificate.steps):
         if set(step.included.tolist()) != included:
             if len(step.free) or len(free) + len(included) != instance.n_select:
-                raise CertificateError(f"Step {number} decides features without a reason.")
+                raise InvalidCertificate(f"Step {number} decides features without a reason.")
             included, free = included | free, set()
         if set(step.free.tolist()) != free and len(included) < instance.n_select:
-            raise CertificateError(f"Step {number} leaves out features without a reason.")
+            raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
         value, with_feature, without_feature = _step_bounds(instance, step)
         best = min(best, value)
         for d in step.removed.tolist():
             if d not in free or not with_feature[d] <= certificate.objective:
-                raise CertificateError(f"Step {number} removes feature {d} without a reason.")
+                raise InvalidCertificate(f"Step {number} removes feature {d} without a reason.")
         for d in step.forced.tolist():
             if d not in free or not without_feature[d] <= certificate.objective:
-                raise CertificateError(f"Step {number} includes feature {d} without a reason.")
+                raise InvalidCertificate(f"Step {number} includes feature {d} without a reason.")
         removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
         included |= forced
         free -= removed | forced
@@ -110,11 +107,11 @@ def _objective_matrix(instance: Instance, step: Step, m: int) -> Matrix:
     n = len(free)
     weights = [weight for weight, _ in step.rounds]
     if not weights or min(weights) < 0 or abs(sum(weights) - 1) > 1e-9:
-        raise CertificateError("The shares of the thresholds do not add up to 1.")
+        raise InvalidCertificate("The shares of the thresholds do not add up to 1.")
     lifted = np.zeros((n, n))
     for weight, thresholds in step.rounds:
         if thresholds.shape != (instance.n_classes, n):
-            raise CertificateError("There is not one threshold for every class and feature.")
+            raise InvalidCertificate("There is not one threshold for every class and feature.")
         share = weight / sum(weights)
         for c in range(instance.n_classes):
             tau = thresholds[c].astype(np.float64)
@@ -139,10 +136,10 @@ def _multiplier_matrix(step: Step, m: int) -> Matrix:
     D: Any = (step.y[:, None] + step.y[None, :]) / 2
     D[np.arange(n), np.arange(n)] = (1 - m) * step.y + step.t
     if len(step.multipliers) != len(step.cuts) or (step.multipliers < 0).any():
-        raise CertificateError("The multipliers of the cuts must be non-negative, one for each.")
+        raise InvalidCertificate("The multipliers of the cuts must be non-negative, one for each.")
     for (i, *K), nu in zip(step.cuts, step.multipliers, strict=True):
         if len({i, *K}) != len(K) + 1 or not all(0 <= d < n for d in (i, *K)):
-            raise CertificateError("A cut names a feature twice or one that does not exist.")
+            raise InvalidCertificate("A cut names a feature twice or one that does not exist.")
         D[i, i] -= nu
         for p, j in enumerate(K):
             D[i, j] += nu / 2
@@ -169,7 +166,7 @@ def _deficit(B: Matrix) -> float:
             trial *= 2.0
         else:
             return delta + rounding + 4.0 * n * (n + 1) * np.finfo(np.float64).eps * delta
-    raise CertificateError("The matrix of a step is far from positive semidefinite.")
+    raise InvalidCertificate("The matrix of a step is far from positive semidefinite.")
 
 
 def _pattern_bounds(Q: Matrix, m: int) -> tuple[float, Matrix, Matrix]:

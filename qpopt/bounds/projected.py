@@ -4,8 +4,7 @@ max Σ_c z_c + Σ_d b_d s_d − Σ_e r_e y_e over Σ_d s_d = n_select, 0 ≤ s �
 while they are violated:
 
 - thresholds: z_c ≤ kτ + Σ_d (a_cd − τ)⁺ s_d;
-- pairs, for two classes that may not have the same set: z_c + z_c' ≤ kτ + kτ' + (k − 1)σ +
-  Σ_d s_d max(0, a_cd − τ, a_c'd − τ', a_cd + a_c'd − τ − τ' − σ) for any σ ≥ 0;
+- overlaps, for classes that may not have the same set: see `qpopt.bounds.overlap`;
 - cliques of redundant features and q = 1, 2, …: Σ_{pairs of K} y ≥ q Σ_{d∈K} s_d − q(q + 1)/2.
 
 The linear program stays alive in HiGHS between rounds. Its value is never trusted: the multipliers
@@ -20,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.bounds.overlap import OverlapCut, best_overlap
+from qpopt.bounds.overlap import best_overlap, crowded_groups, shares
 from qpopt.bounds.reduced import Reduced
 
 Vector = NDArray[np.float64]
 
 VIOLATION = 1e-6
 NEW_CLIQUES = 60
-MOST_PAIRS_OF_CLASSES = 400
+MOST_GROUPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class ProjectedLP:
     cliques
         Whether to bound redundancy by clique cuts; otherwise it counts as 0.
     overlaps
-        Whether to use cuts on pairs of classes, which know of uniqueness.
+        Whether to use overlap cuts, which know of uniqueness.
     """
 
     def __init__(self, reduced: Reduced, *, cliques: bool = True, overlaps: bool = True) -> None:
@@ -182,28 +181,17 @@ class ProjectedLP:
         self._add(found)
 
     def _separate_overlaps(self) -> None:
-        """Add cuts on pairs of classes that take nearly the same features at s."""
+        """Add cuts on groups of classes that take nearly the same features at s."""
         k, n = self.reduced.n_per_class, self.reduced.n_free
         weight = np.concatenate([self.s, np.ones(self._columns.shape[1] - n)])
-        share = _shares(self._order, weight, k)
-        together = share @ share.T
-        first, second = np.nonzero(np.triu(together > k - 1 + 1e-6, 1))
-        order = np.argsort(-together[first, second])[:MOST_PAIRS_OF_CLASSES]
         found = []
-        for c, other in zip(first[order].tolist(), second[order].tolist(), strict=True):
-            cut = self._overlap_cut(c, other, weight)
+        for group in crowded_groups(shares(self._order, weight, k), k, MOST_GROUPS):
+            best = best_overlap(self._columns, group, weight, k)
+            cut = _Cut(group, best.constant + float(best.gains[n:].sum()), best.gains[:n])
             limit = cut.constant + float(cut.gains @ self.s)
-            if self.z[c] + self.z[other] > limit + 10 * VIOLATION * max(1.0, abs(limit)):
+            if self.z[list(group)].sum() > limit + 100 * VIOLATION * max(1.0, abs(limit)):
                 found.append(cut)
         self._add(found)
-
-    def _overlap_cut(self, c: int, other: int, weight: Vector) -> _Cut:
-        n = self.reduced.n_free
-        best: OverlapCut = best_overlap(
-            self._columns[c], self._columns[other], weight, self.reduced.n_per_class
-        )
-        constant = best.constant + float(best.gains[n:].sum())
-        return _Cut((c, other), constant, best.gains[:n])
 
     def _separate_cliques(self) -> None:
         found = []
@@ -269,16 +257,6 @@ def _decided(gains: Vector, constant: float, m: int) -> LinearBound:
     else:
         without_feature[chosen] = -np.inf
     return LinearBound(value, with_feature, without_feature)
-
-
-def _shares(order: NDArray[np.int64], weight: Vector, k: int) -> Vector:
-    """Return how much of every column each class takes, up to k in all, best first."""
-    ordered = weight[order]
-    before = np.cumsum(ordered, axis=1) - ordered
-    taken = np.clip(k - before, 0.0, ordered)
-    share = np.zeros(order.shape)
-    np.put_along_axis(share, order, taken, axis=1)
-    return share
 
 
 def _violated_cliques(R: Vector, s: Vector, y: Vector) -> list[tuple[int, ...]]:

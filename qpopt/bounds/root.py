@@ -38,11 +38,19 @@ class RootBound:
         The instance.
     cuts
         Whether to use cuts on X.
+
+    Attributes
+    ----------
+    objective
+        The best known Z.
+    latest
+        What the last round gave, before the rigorous value: to see whether there is progress.
     """
 
     def __init__(self, instance: Instance, *, cuts: bool = True) -> None:
         self.instance = instance
         self.objective = -inf
+        self.latest = inf
         self._reduced = reduce(instance)
         self._cuts = cuts
         self._semidefinite: Semidefinite | None = None
@@ -103,7 +111,7 @@ class RootBound:
         current.round(STEPS_AT_FULL_SIZE if large else 25, stop)
         self._rounds_left -= 1
         if whole:
-            estimate = current.estimate()
+            estimate = self.latest = current.estimate()
             if estimate + WORTH_PROVING * abs(estimate) < self._rest:
                 self._prove()
         elif self._rounds_left == 0:
