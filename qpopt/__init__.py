@@ -25,7 +25,7 @@ from qpopt.prepare import prepare, redundancy
 from qpopt.solution import Solution, Status, TracePoint
 from qpopt.solve import solve
 from qpopt.solvers.registry import available_solvers
-from qpopt.verify import Verification, verify
+from qpopt.verify import Verification, Violation, verify
 
 __all__ = [
     "InfeasibleInstance",
@@ -45,6 +45,7 @@ __all__ = [
     "TracePoint",
     "UnsupportedModel",
     "Verification",
+    "Violation",
     "__version__",
     "available_solvers",
     "generate",
