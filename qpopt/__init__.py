@@ -23,8 +23,7 @@ from qpopt.instance import Instance
 from qpopt.objective import Objective
 from qpopt.prepare import prepare, redundancy
 from qpopt.solution import Solution, Status, TracePoint
-from qpopt.solve import solve
-from qpopt.solvers.registry import available_solvers
+from qpopt.solve import available_solvers, solve
 from qpopt.verify import Verification, Violation, verify
 
 __all__ = [

@@ -20,8 +20,9 @@ from qpopt.files import solution_record
 from qpopt.generate import STRUCTURES
 from qpopt.generate import generate as generate_instance
 from qpopt.methods.registry import method_names
+from qpopt.solve import available_solvers
 from qpopt.solve import solve as solve_instance
-from qpopt.solvers.registry import available_solvers, solver_names
+from qpopt.solvers.registry import solver_names
 from qpopt.verify import verify as verify_solution
 
 CHECK_FAILED = 1

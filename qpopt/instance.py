@@ -190,6 +190,18 @@ class Instance:
 
         save_instance(self, path)
 
+    def export(
+        self,
+        path: str | PathLike[str],
+        *,
+        formulation: str = "compact",
+        uniqueness: bool = True,
+    ) -> None:
+        """Write a formulation as an MPS, LP or QPLIB file; see `qpopt.export`."""
+        from qpopt.export import export
+
+        export(self, path, formulation=formulation, uniqueness=uniqueness)
+
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Instance:
         """Read an instance that `save` wrote.
