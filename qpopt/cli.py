@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from qpopt import Instance, QpoptError, Solution, __version__, tables
+from qpopt.export.export import FORMULATIONS
 from qpopt.files import solution_record
 from qpopt.generate import STRUCTURES
 from qpopt.generate import generate as generate_instance
@@ -157,6 +158,22 @@ def solve(
             console.print(f"saved to {out}")
     if not solution.found:
         raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def export(
+    file: InstanceFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A name in .mps, .lp or .qplib.")],
+    formulation: Annotated[
+        str, typer.Option(help=f"One of {', '.join(FORMULATIONS)}.")
+    ] = "compact",
+    uniqueness: Annotated[
+        bool, typer.Option(help="Whether compact states that no two classes are alike.")
+    ] = True,
+) -> None:
+    """Write a formulation of an instance for other solvers."""
+    Instance.load(file).export(out, formulation=formulation, uniqueness=uniqueness)
+    console.print(f"{formulation} saved to {out}")
 
 
 @app.command()

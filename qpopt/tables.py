@@ -10,7 +10,7 @@ from rich.text import Text
 
 from qpopt.instance import Instance
 from qpopt.solution import Solution
-from qpopt.solvers.base import Availability, Supports
+from qpopt.solvers.base import SolverInfo, Supports
 from qpopt.verify import Verification
 
 HISTOGRAM_BINS = 12
@@ -107,12 +107,12 @@ def class_sets(instance: Instance, found: Solution) -> Table:
     return table
 
 
-def solvers(available: Mapping[str, tuple[Availability, Supports]]) -> Table:
+def solvers(available: Mapping[str, SolverInfo]) -> Table:
     """Return which solvers can be used here and what they can take."""
     table = Table("solver", "version", "may be used", "can take")
-    for name, (availability, supports) in available.items():
+    for name, (availability, supports, install) in available.items():
         if not availability.installed:
-            table.add_row(name, "not installed", "", _abilities(supports))
+            table.add_row(name, "not installed", install, _abilities(supports))
             continue
         use = availability.problem or "without limits"
         if availability.limits is not None and not availability.problem:

@@ -105,6 +105,15 @@ def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
     assert (code, "highs" in out) == (0, True)
 
 
+def test_export(capsys, tmp_path, toy):
+    toy.save(tmp_path / "i.npz")
+    code, out, _ = run(capsys, "export", tmp_path / "i.npz", tmp_path / "model.lp")
+    assert (code, "saved to" in out) == (0, True)
+    assert (tmp_path / "model.lp").read_text()
+    code, _, err = run(capsys, "export", tmp_path / "i.npz", tmp_path / "model.xyz")
+    assert (code, len(err.splitlines())) == (2, 1)
+
+
 def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
