@@ -128,7 +128,7 @@ def _objective_matrix(instance: Instance, step: Step, m: int) -> Matrix:
 
 
 def _multiplier_matrix(step: Step, m: int) -> Matrix:
-    """A matrix whose value at every ssᵀ with m selected features is at least −m·t from above.
+    """Return D with sᵀDs ≤ m·t for every s that selects m features.
 
     For such s the y-part vanishes, the t-part is m·t and every cut is at most 0.
     """
@@ -165,7 +165,7 @@ def _deficit(B: Matrix) -> float:
             delta = trial
             trial *= 2.0
         else:
-            return delta + rounding + 4.0 * n * (n + 1) * np.finfo(np.float64).eps * delta
+            return float(delta + rounding * (1.0 + delta / max(size, 1e-300)))
     raise InvalidCertificate("The matrix of a step is far from positive semidefinite.")
 
 

@@ -10,6 +10,8 @@ is one eigen-decomposition, of which only the negative part is needed.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
@@ -22,6 +24,12 @@ DUAL_EMPHASIS = 0.03
 
 STEP_LENGTH = 1.6
 """Over-relaxation of the multiplier; the theory of two blocks allows up to 1.618."""
+
+PENALTY = 3.0
+"""First penalty, for C with a diagonal of about 1."""
+
+HOLD = 40
+"""Steps after an extension during which the penalty stays: the residuals mean little then."""
 
 SINGLE_PRECISION_FROM = 500
 """Matrices this large are iterated in single precision; safe values are always double."""
@@ -52,7 +60,9 @@ class Admm:
         self.N: Floats = np.zeros((n, n), dtype=self.dtype)
         self.y: NDArray[np.float64] = np.zeros(n)
         self.t = 0.0
-        self.penalty = 2.0
+        # The penalty has the unit of X over that of C.
+        self.penalty = PENALTY / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
+        self._hold = 0
         self.rank = n
         self.cuts = cuts or Cuts()
         self.steps = 0
@@ -83,22 +93,40 @@ class Admm:
             self._G, self.S, self.X, real(inverse), self.y.astype(self.dtype), real(self.t),
             real(m), N, W,
         )  # fmt: skip
+        # A second look at y, now that N is known, is what makes three blocks converge.
+        target_rows, target_trace = self._equalities(self._G, N, self.S)
+        y, t = _solve_equalities(
+            target_rows + inverse * rows, target_trace + inverse * (trace - m), m
+        )
+        change = (0.5 * (y - self.y)).astype(self.dtype)
+        W += change[:, None]
+        W += change[None, :]
+        W[np.diag_indices(n)] += real(t - self.t) - m * 2 * change
+        self.y, self.t = y, t
         if len(self.cuts):
             self._step_cuts(W)
         low_rank = self._negative_part(W)
         W += low_rank
         self.S = W
-        low_rank *= real(self.penalty)
+        low_rank *= self.penalty
         low_rank -= self.X
         dual = float(np.linalg.norm(low_rank)) * inverse
-        low_rank *= real(STEP_LENGTH)
+        low_rank *= STEP_LENGTH
         self.X += low_rank
         self.steps += 1
-        if self.steps % 5 == 0:
+        if self.steps % 5 == 0 and self.steps > self._hold:
             self._balance(primal / (1.0 + m), dual / (1.0 + float(np.linalg.norm(self._G))))
 
+    def copy(self) -> Admm:
+        """Return a state that goes its own way from here."""
+        twin = copy(self)
+        for name in ("X", "S", "N", "_G"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.cuts = Cuts(self.cuts.sets, self.cuts.multipliers)
+        return twin
+
     def slack(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return −M in double precision: sᵀCs = n_select · t + sᵀMs − (slack of the cuts) ."""
+        """Return −M in double precision: sᵀCs ≤ n_select · t + sᵀMs."""
         D = 0.5 * (self.y[:, None] + self.y[None, :]) - C
         np.fill_diagonal(D, (1 - self.n_select) * self.y + self.t - np.diagonal(C))
         if len(self.cuts):
@@ -138,6 +166,7 @@ class Admm:
         X[block], S[block], N[block] = self.X, self.S, self.N
         self.X, self.S, self.N = X, S, N
         self.rank = n
+        self._hold = self.steps + HOLD
 
     def _equalities(self, *matrices: Floats) -> tuple[NDArray[np.float64], float]:
         """Return Me − n_select · diag(M) and tr M of the sum M of the matrices."""

@@ -82,7 +82,7 @@ class Cuts:
 
     def useful(self) -> list[int]:
         """Return the cuts that matter: those with a positive multiplier."""
-        return np.flatnonzero(self.multipliers > 0.0).tolist()
+        return [int(r) for r in np.flatnonzero(self.multipliers > 0.0)]
 
     def restricted(self, keep: Indices, n: int) -> Cuts:
         """Return the cuts among the features `keep` of `n`, renumbered."""
@@ -137,12 +137,11 @@ def separate(X: Floats) -> list[tuple[int, ...]]:
     separate_triangles(X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, excess, pairs)
     found: dict[tuple[int, ...], float] = {}
     for i, r in np.argwhere(excess > LOWEST_VIOLATION):
-        found[int(i), *sorted(pairs[i, r].tolist())] = float(excess[i, r])
+        found[(int(i), *sorted(pairs[i, r].tolist()))] = float(excess[i, r])
     members = np.zeros((n, PER_FEATURE, LARGEST), dtype=np.int64)
     sizes = np.zeros((n, PER_FEATURE), dtype=np.int64)
-    separate_cliques(
-        X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, LARGEST, members, sizes, excess
-    )
+    separate_cliques(X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, LARGEST, members, sizes, excess)
     for i, r in np.argwhere((excess > LOWEST_VIOLATION) & (sizes > 2)):
-        found[int(i), *sorted(members[i, r, : sizes[i, r]].tolist())] = float(excess[i, r])
+        inside = sorted(members[i, r, : sizes[i, r]].tolist())
+        found[(int(i), *inside)] = float(excess[i, r])
     return sorted(found, key=lambda cut: -found[cut])[:MOST_NEW]

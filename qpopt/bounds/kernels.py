@@ -163,7 +163,7 @@ def separate_triangles(X, low, neighbours, per_feature, violation, found):  # ty
 
 @numba.njit(cache=True)
 def separate_cliques(X, low, neighbours, starts, largest, members, sizes, violation):  # type: ignore[no-untyped-def]
-    """Grow sets K with Σ_{j∈K} X_ij > X_ii + Σ_{j<l∈K} X_jl greedily from several starts for every i.
+    """Grow sets K with Σ_{j∈K} X_ij > X_ii + Σ_{j<l∈K} X_jl greedily, from several starts.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def separate_cliques(X, low, neighbours, starts, largest, members, sizes, violat
                 gain[p] = -1.0
                 for q in range(n_neighbours):
                     gain[q] -= X[j, neighbours[i, q]]
-                p = np.argmax(gain)
+                p = int(np.argmax(gain))
             if size > 1:
                 sizes[i, r] = size
                 violation[i, r] = total

@@ -38,6 +38,8 @@ class RootBound:
         The instance.
     cuts
         Whether to use cuts on X.
+    free, included
+        What is undecided and what is selected, where other means have decided features already.
 
     Attributes
     ----------
@@ -47,11 +49,18 @@ class RootBound:
         What the last round gave, before the rigorous value: to see whether there is progress.
     """
 
-    def __init__(self, instance: Instance, *, cuts: bool = True) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        cuts: bool = True,
+        free: Indices | None = None,
+        included: Indices | None = None,
+    ) -> None:
         self.instance = instance
         self.objective = -inf
         self.latest = inf
-        self._reduced = reduce(instance)
+        self._reduced = reduce(instance, free, included)
         self._cuts = cuts
         self._semidefinite: Semidefinite | None = None
         self._steps: list[Step] = []
@@ -86,6 +95,14 @@ class RootBound:
     def finished(self) -> bool:
         """Whether nothing is left to improve: no better solution exists."""
         return self._rest <= self.objective or self._reduced.n_select == 0
+
+    @property
+    def iterate(self) -> Semidefinite | None:
+        """The present iterate, if it is one for all features that are undecided."""
+        current = self._semidefinite
+        if current is None or current.reduced.n_free != self._reduced.n_free:
+            return None
+        return current
 
     @property
     def diagonal(self) -> NDArray[np.float64]:
@@ -140,7 +157,8 @@ class RootBound:
                 free = np.sort(free[self._ranking()[:size]])
             # Cuts pay only when all features take part: those of a candidate set do not last.
             self._semidefinite = Semidefinite(
-                reduce(self.instance, free), cuts=self._cuts and len(free) == self.n_free
+                reduce(self.instance, free, self._reduced.included),
+                cuts=self._cuts and len(free) == self.n_free,
             )
         return self._semidefinite
 
@@ -151,7 +169,7 @@ class RootBound:
             ranked = self._reduced.free[self._ranking()]
             more = ranked[~np.isin(ranked, current.reduced.free)]
             free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
-            current.extend(reduce(self.instance, free))
+            current.extend(reduce(self.instance, free, self._reduced.included))
         else:
             current.with_cuts = self._cuts
             current.extend(self._reduced)

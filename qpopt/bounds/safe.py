@@ -67,7 +67,9 @@ def row_bound(Q: NDArray[np.float64], n_select: int) -> RowBound:
     with_feature = v.copy()
     if n_select > 1:
         np.fill_diagonal(given, -np.inf)
-        with_feature += np.partition(given, n - n_select + 1, axis=0)[n - n_select + 1 :].sum(axis=0)
+        with_feature += np.partition(given, n - n_select + 1, axis=0)[n - n_select + 1 :].sum(
+            axis=0
+        )
 
     without_feature = np.full(n, -np.inf)
     if n > n_select:

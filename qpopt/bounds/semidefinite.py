@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +61,7 @@ class Semidefinite:
         C[np.diag_indices_from(C)] += self.reduced.b
         return C
 
-    def round(
-        self, steps: int = STEPS_PER_ROUND, stop: Callable[[], bool] = lambda: False
-    ) -> None:
+    def round(self, steps: int = STEPS_PER_ROUND, stop: Callable[[], bool] = lambda: False) -> None:
         """Improve the iterate: new thresholds, from time to time new cuts, then some steps.
 
         Parameters
@@ -78,7 +77,10 @@ class Semidefinite:
             self._thresholds.update(
                 self.X, max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT)
             )
-            renew = self.with_cuts and self._rounds_since_change % ROUNDS_PER_CUTS == ROUNDS_PER_CUTS - 1
+            renew = (
+                self.with_cuts
+                and self._rounds_since_change % ROUNDS_PER_CUTS == ROUNDS_PER_CUTS - 1
+            )
             cuts = self.admm.cuts.renewed(self.X) if renew else None
             self.admm.set_objective(self.objective(), cuts)
         for _ in range(steps):
@@ -119,6 +121,13 @@ class Semidefinite:
         return RowBound(
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
         )
+
+    def copy(self) -> Semidefinite:
+        """Return an iterate that goes its own way from here."""
+        twin = copy(self)
+        twin._thresholds = self._thresholds.copy()
+        twin.admm = None if self.admm is None else self.admm.copy()
+        return twin
 
     def restrict(self, reduced: Reduced) -> None:
         """Go on with a problem that has fewer free features, keeping the iterate as a start."""

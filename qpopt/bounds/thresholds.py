@@ -6,6 +6,8 @@ every class and feature: n_select · top_k(c) ≤ Σ_i [k τ_ci X_ii + Σ_d (a_c
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,6 +60,13 @@ class LiftedThresholds:
         self.matrix += weight * self._matrix_of(thresholds)
         if len(self.rounds) > MOST_ROUNDS:
             self._drop_oldest()
+
+    def copy(self) -> LiftedThresholds:
+        """Return an average that goes its own way from here."""
+        twin = copy(self)
+        twin.rounds = list(self.rounds)
+        twin.matrix = self.matrix.copy()
+        return twin
 
     def best(self, X: Floats) -> NDArray[np.float32]:
         """Return the best thresholds for X, classes × free."""
