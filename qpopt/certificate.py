@@ -18,6 +18,7 @@ from qpopt.instance import Instance
 
 if TYPE_CHECKING:
     from qpopt.bounds.certificate import Certificate, Step
+    from qpopt.bounds.thresholds import Group
 
 Matrix = NDArray[np.float64]
 
@@ -105,26 +106,54 @@ def _objective_matrix(instance: Instance, step: Step, m: int) -> Matrix:
     """Z − constant ≤ sᵀ(this)s, by the thresholds of the step."""
     k, free, chosen = instance.n_per_class, step.free, step.included
     n = len(free)
-    weights = [weight for weight, _ in step.rounds]
-    if not weights or min(weights) < 0 or abs(sum(weights) - 1) > 1e-9:
-        raise InvalidCertificate("The shares of the thresholds do not add up to 1.")
+    total = sum(one.weight for one in step.rounds)
+    if not step.rounds or min(one.weight for one in step.rounds) < 0 or abs(total - 1) > 1e-9:
+        raise InvalidCertificate("The weights of the thresholds do not add up to 1.")
     lifted = np.zeros((n, n))
-    for weight, thresholds in step.rounds:
-        if thresholds.shape != (instance.n_classes, n):
+    for one in step.rounds:
+        if one.thresholds.shape != (instance.n_classes, n):
             raise InvalidCertificate("There is not one threshold for every class and feature.")
-        share = weight / sum(weights)
-        for c in range(instance.n_classes):
-            tau = thresholds[c].astype(np.float64)
+        weight = one.weight / total
+        left = np.ones(instance.n_classes)
+        for group in one.groups:
+            left[list(group.classes)] -= group.share
+            grouped = _group_gains(instance, step, group)
+            lifted[np.arange(n), np.arange(n)] += weight * (m * grouped[0] + grouped[1])
+        if left.min() < -1e-12:
+            raise InvalidCertificate("The groups of a class stand for more than all of it.")
+        for c in np.flatnonzero(left > 0):
+            tau = one.thresholds[c].astype(np.float64)
             gains = np.maximum(instance.A[c, free][None, :] - tau[:, None], 0.0)
             own = k * tau
             if len(chosen):
                 own = own + np.maximum(instance.A[c, chosen][None, :] - tau[:, None], 0.0).sum(1)
             gains[np.arange(n), np.arange(n)] += own
-            lifted += share * gains
+            lifted += weight * left[c] * gains
     M = (lifted + lifted.T) / (2 * m) - instance.R[np.ix_(free, free)] / 2
     loss = instance.R[np.ix_(free, chosen)].sum(axis=1)
     M[np.arange(n), np.arange(n)] += instance.b[free] - loss
     return M
+
+
+def _group_gains(instance: Instance, step: Step, group: Group) -> tuple[Matrix, float]:
+    """Return what the distinct sets of some classes gain by every free feature, and at least.
+
+    Of q classes, j may use a feature; every two of their sets have a feature in which they differ,
+    so the number of shared features, counted once for every pair, is at most (k − 1)q(q − 1)/2.
+    """
+    k, q = instance.n_per_class, len(group.classes)
+    if len(set(group.classes)) != q or q < 2 or group.sigma < 0 or group.share < 0:
+        raise InvalidCertificate("A group of classes is not one, or has a negative multiplier.")
+    excess = instance.A[list(group.classes)] - np.asarray(group.thresholds)[:, None]
+    falling = -np.sort(-excess, axis=0)
+    best = np.zeros(instance.n_features)
+    sums = np.zeros(instance.n_features)
+    for j in range(1, q + 1):
+        sums = sums + falling[j - 1]
+        best = np.maximum(best, sums - group.sigma * j * (j - 1) / 2)
+    constant = k * float(np.sum(group.thresholds)) + group.sigma * (k - 1) * q * (q - 1) / 2
+    constant += float(best[step.included].sum())
+    return group.share * best[step.free], group.share * constant
 
 
 def _multiplier_matrix(step: Step, m: int) -> Matrix:

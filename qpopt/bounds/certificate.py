@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.bounds.reduced import Floats, Indices
+from qpopt.bounds.thresholds import Group, Round
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Step:
     free, included
         The features that may be selected, and those that are, as this step begins.
     rounds
-        Sets of thresholds, classes × free, with their shares, which add up to 1.
+        Sets of thresholds, classes × free, and overlap cuts; their weights add up to 1.
     y, t
         Multipliers of Xe = n_select · diag(X) and tr X = n_select.
     cuts, multipliers
@@ -42,7 +43,7 @@ class Step:
 
     free: Indices
     included: Indices
-    rounds: Sequence[tuple[float, NDArray[np.float32]]]
+    rounds: Sequence[Round]
     y: NDArray[np.float64]
     t: float
     cuts: Sequence[tuple[int, ...]]
@@ -84,7 +85,10 @@ class Certificate:
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
-            "steps": [{"t": s.t, "weights": [w for w, _ in s.rounds]} for s in self.steps],
+            "steps": [
+                {"t": step.t, "rounds": [_round_record(one) for one in step.rounds]}
+                for step in self.steps
+            ],
         }
         for number, step in enumerate(self.steps):
             lengths = [len(members) for members in step.cuts]
@@ -99,7 +103,7 @@ class Certificate:
                 "removed": step.removed,
                 "forced": step.forced,
             }
-            entries |= {f"thresholds{r}": tau for r, (_, tau) in enumerate(step.rounds)}
+            entries |= {f"thresholds{r}": one.thresholds for r, one in enumerate(step.rounds)}
             arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
         with replacing(path) as stream:
             np.savez_compressed(
@@ -137,6 +141,19 @@ class Certificate:
         return cls(meta["fingerprint"], float(meta["bound"]), objective, steps)
 
 
+def _round_record(one: Round) -> dict[str, Any]:
+    groups = [[g.classes, g.share, g.thresholds.tolist(), g.sigma] for g in one.groups]
+    return {"weight": one.weight, "groups": groups}
+
+
+def _round(record: Any, thresholds: NDArray[np.float32]) -> Round:
+    groups = tuple(
+        Group(tuple(classes), float(share), np.array(multipliers), float(sigma))
+        for classes, share, multipliers, sigma in record["groups"]
+    )
+    return Round(float(record["weight"]), thresholds, groups)
+
+
 def _step(archive: Any, number: int, record: Any) -> Step:
     def read(name: str) -> Any:
         return archive[f"step{number}_{name}"]
@@ -151,7 +168,9 @@ def _step(archive: Any, number: int, record: Any) -> Step:
     return Step(
         free=free,
         included=read("included"),
-        rounds=[(float(w), read(f"thresholds{r}")) for r, w in enumerate(record["weights"])],
+        rounds=[
+            _round(one, read(f"thresholds{r}")) for r, one in enumerate(record["rounds"])
+        ],
         y=read("y"),
         t=float(record["t"]),
         cuts=[tuple(members[starts[r] : starts[r + 1]]) for r in range(len(ends))],

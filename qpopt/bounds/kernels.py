@@ -46,8 +46,8 @@ def best_thresholds(order, values, X, n_per_class, low, thresholds):  # type: ig
 
 
 @numba.njit(cache=True)
-def lifted_matrix(order, values, thresholds, n_per_class, L):  # type: ignore[no-untyped-def]
-    """Sum the lifted threshold cuts of all classes into L, free × free.
+def lifted_matrix(order, values, thresholds, share, n_per_class, L):  # type: ignore[no-untyped-def]
+    """Sum the lifted threshold cuts of all classes, each times its share, into L, free × free.
 
     n_select · Σ_c top_k(c) ≤ Σ_id L_id X_id for X = ssᵀ: every class c and feature i pays
     k τ_ci + Σ_d (a_cd − τ_ci)⁺ s_d if i is selected. Columns beyond the free ones are selected.
@@ -59,18 +59,46 @@ def lifted_matrix(order, values, thresholds, n_per_class, L):  # type: ignore[no
             L[i, d] = 0.0
         own = 0.0
         for c in range(n_classes):
+            if share[c] == 0.0:
+                continue
             threshold = np.float64(thresholds[c, i])
-            own += n_per_class * threshold
+            own += share[c] * n_per_class * threshold
             for position in range(n_columns):
                 gain = values[c, position] - threshold
                 if gain <= 0.0:
                     break
                 d = order[c, position]
                 if d < n:
-                    L[i, d] += gain
+                    L[i, d] += share[c] * gain
                 else:
-                    own += gain
+                    own += share[c] * gain
         L[i, i] += own
+
+
+@numba.njit(cache=True)
+def lifted_values(order, values, thresholds, X, n_per_class, result):  # type: ignore[no-untyped-def]
+    """Set result_c to n_select times what the lifted threshold cut of class c gives at X."""
+    n = X.shape[0]
+    n_classes, n_columns = order.shape
+    for c in range(n_classes):
+        total = 0.0
+        for i in range(n):
+            given = X[i, i]
+            if given <= 1e-6:
+                continue
+            threshold = np.float64(thresholds[c, i])
+            own = n_per_class * threshold
+            for position in range(n_columns):
+                gain = values[c, position] - threshold
+                if gain <= 0.0:
+                    break
+                d = order[c, position]
+                if d >= n:
+                    own += gain
+                elif X[i, d] > 0.0:
+                    total += gain * X[i, d]
+            total += own * given
+        result[c] = total
 
 
 @numba.njit(cache=True, fastmath=True)

@@ -69,7 +69,11 @@ class RootBound:
         # A candidate set that holds most features saves nothing.
         self._stages = [stage for stage in CANDIDATES if 2 * stage[0] < self._reduced.n_free]
         self._rounds_left = 0
-        self._settle()
+        if self._reduced.feasible:
+            self._settle()
+        else:
+            # What others have decided leaves no selection: nothing is better than what is known.
+            self._rest = -inf
 
     @property
     def bound(self) -> float:
@@ -245,7 +249,7 @@ def _snapshot(
     return Step(
         free=reduced.free,
         included=reduced.included,
-        rounds=list(current.thresholds),
+        rounds=list(current.cut_rounds),
         y=np.zeros(n) if admm is None else admm.y.copy(),
         t=0.0 if admm is None else admm.t,
         cuts=[] if admm is None else [admm.cuts.sets[r] for r in useful],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from qpopt.bounds.admm import Admm
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.reduced import Floats, Indices, Reduced
 from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
-from qpopt.bounds.thresholds import LiftedThresholds
+from qpopt.bounds.thresholds import LiftedThresholds, Round
 
 STEPS_PER_ROUND = 25
 ROUNDS_PER_CUTS = 6
+ROUNDS_BEFORE_GROUPS = 3
 LEAST_WEIGHT = 1 / 12
 """Smallest share of new thresholds in the average."""
 
@@ -51,8 +53,8 @@ class Semidefinite:
         return self.admm.X
 
     @property
-    def thresholds(self) -> list[tuple[float, NDArray[np.float32]]]:
-        """The sets of thresholds, classes × free, with their shares."""
+    def cut_rounds(self) -> list[Round]:
+        """The sets of cuts on what the classes gain."""
         return self._thresholds.rounds
 
     def objective(self) -> NDArray[np.float64]:
@@ -75,7 +77,9 @@ class Semidefinite:
             return
         if self.rounds:
             self._thresholds.update(
-                self.X, max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT)
+                self.X,
+                max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT),
+                groups=self._rounds_since_change >= ROUNDS_BEFORE_GROUPS,
             )
             renew = (
                 self.with_cuts
@@ -132,7 +136,10 @@ class Semidefinite:
     def restrict(self, reduced: Reduced) -> None:
         """Go on with a problem that has fewer free features, keeping the iterate as a start."""
         keep = np.flatnonzero(np.isin(self.reduced.free, reduced.free))
-        rounds = [(w, np.ascontiguousarray(tau[:, keep])) for w, tau in self._thresholds.rounds]
+        rounds = [
+            replace(one, thresholds=np.ascontiguousarray(one.thresholds[:, keep]))
+            for one in self._thresholds.rounds
+        ]
         self.reduced = reduced
         self._thresholds = LiftedThresholds(reduced, rounds)
         if self.admm is None or reduced.n_select < 2:

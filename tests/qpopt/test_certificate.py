@@ -65,7 +65,7 @@ def test_a_step_that_leaves_out_features_is_refused(proof):
         free=step.free[1:],
         y=step.y[1:],
         B=step.B[1:, 1:],
-        rounds=[(weight, tau[:, 1:]) for weight, tau in step.rounds],
+        rounds=[replace(one, thresholds=one.thresholds[:, 1:]) for one in step.rounds],
         cuts=[],
         multipliers=np.zeros(0),
     )
@@ -86,7 +86,7 @@ def test_negative_multipliers_and_wrong_shares_are_refused(proof):
     negative = replace(step, cuts=[(0, 1, 2)], multipliers=np.array([-1.0]))
     with pytest.raises(InvalidCertificate, match="non-negative"):
         check_certificate(instance, replace(certificate, steps=(negative,)))
-    short = replace(step, rounds=[(0.5, step.rounds[0][1])])
+    short = replace(step, rounds=[replace(step.rounds[0], weight=0.5)])
     with pytest.raises(InvalidCertificate, match="add up to 1"):
         check_certificate(instance, replace(certificate, steps=(short,)))
 
