@@ -104,7 +104,7 @@ def _instance(n_features: int, n_classes: int, seed: int) -> Instance:
     """Make an instance in which every fifth pair is redundant, as in real ones."""
     raw = generate(n_features, n_classes, 50, 5, seed=seed, epsilon=None)
     threshold = np.quantile(raw.R[np.triu_indices(n_features, 1)], 0.8)
-    R = np.where(np.greater_equal(raw.R, threshold), raw.R, 0.0)
+    R = np.where(threshold <= raw.R, raw.R, 0.0)
     return Instance(raw.A, R, raw.b, 50, 5)
 
 

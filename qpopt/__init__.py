@@ -1,8 +1,7 @@
 """Optimal selection and assignment of a few readable features for any trained classifier.
 
 An `Instance` states the problem, `prepare` makes one from raw correlations, `generate` makes
-synthetic ones, `solve` solves it with any of the `available_solvers`, `verify` checks a `Solution`
-independently.
+synthetic ones, `solve` gives a `Solution`, and `verify` checks it independently.
 """
 
 from qpopt._version import __version__
@@ -25,7 +24,7 @@ from qpopt.objective import Objective
 from qpopt.prepare import prepare, redundancy
 from qpopt.solution import Solution, Status, TracePoint
 from qpopt.solve import available_solvers, solve
-from qpopt.verify import Verification, verify
+from qpopt.verify import Verification, Violation, verify
 
 __all__ = [
     "InfeasibleInstance",
@@ -45,6 +44,7 @@ __all__ = [
     "TracePoint",
     "UnsupportedModel",
     "Verification",
+    "Violation",
     "__version__",
     "available_solvers",
     "generate",
