@@ -15,6 +15,7 @@ MODULES = {
     "compact": "qpopt.methods.compact",
     "qcqp": "qpopt.methods.qcqp",
     "paper": "qpopt.methods.paper",
+    "search": "qpopt.methods.search",
 }
 
 
