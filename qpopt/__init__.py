@@ -8,6 +8,7 @@ how good it is.
 from qpopt._version import __version__
 from qpopt.bounds import Bound, Certificate, bound
 from qpopt.certificate import check_certificate
+from qpopt.certify import certify
 from qpopt.errors import (
     InfeasibleInstance,
     InvalidArgument,
@@ -55,6 +56,7 @@ __all__ = [
     "__version__",
     "available_solvers",
     "bound",
+    "certify",
     "check_certificate",
     "generate",
     "prepare",

@@ -168,9 +168,7 @@ def _step(archive: Any, number: int, record: Any) -> Step:
     return Step(
         free=free,
         included=read("included"),
-        rounds=[
-            _round(one, read(f"thresholds{r}")) for r, one in enumerate(record["rounds"])
-        ],
+        rounds=[_round(one, read(f"thresholds{r}")) for r, one in enumerate(record["rounds"])],
         y=read("y"),
         t=float(record["t"]),
         cuts=[tuple(members[starts[r] : starts[r + 1]]) for r in range(len(ends))],
