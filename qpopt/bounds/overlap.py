@@ -156,6 +156,8 @@ def crowded_groups(share: Vector, k: int, most: int) -> list[tuple[int, ...]]:
     np.fill_diagonal(together, 0.0)
     groups: dict[tuple[int, ...], float] = {}
     first, second = np.nonzero(np.triu(together > k - 1 + 1e-6, 1))
+    closest = np.argsort(-together[first, second], kind="stable")[: 2 * most]
+    first, second = first[closest], second[closest]
     for c, other in zip(first.tolist(), second.tolist(), strict=True):
         members = [c, other]
         total = together[c] + together[other]

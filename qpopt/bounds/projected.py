@@ -29,7 +29,7 @@ FEW = 0.05
 """New threshold cuts per class that count as few."""
 
 NEW_CLIQUES = 60
-MOST_GROUPS = 1000
+MOST_GROUPS = 400
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qpopt.bounds.certificate import Certificate, Step
 from qpopt.bounds.reduced import Indices, reduce
-from qpopt.bounds.semidefinite import Semidefinite
+from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
 from qpopt.instance import Instance
 from qpopt.objective import best_assignment
 
@@ -18,6 +18,9 @@ CANDIDATES = ((350, 6), (900, 4))
 """Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
 
 STEPS_AT_FULL_SIZE = 10
+MANY_CLASSES = 400
+"""With more classes than this, thresholds cost about as much as steps and are renewed less often."""
+
 WORTH_PROVING = 1e-4
 """Relative improvement of the estimate for which the rigorous value is computed."""
 
@@ -129,7 +132,8 @@ class RootBound:
         current = self._current()
         whole = current.reduced.n_free == self._reduced.n_free
         large = current.reduced.n_free > CANDIDATES[-1][0]
-        current.round(STEPS_AT_FULL_SIZE if large else 25, stop)
+        often = large and current.reduced.n_classes <= MANY_CLASSES
+        current.round(STEPS_AT_FULL_SIZE if often else STEPS_PER_ROUND, stop)
         self._rounds_left -= 1
         if whole:
             estimate = self.latest = current.estimate()

@@ -20,7 +20,7 @@ from qpopt.solvers.base import Solver
 SHARE_OF_SEARCH = 0.1
 MOST_SECONDS_OF_SEARCH = 30.0
 SHARE_OF_LINEAR = 0.1
-MOST_SECONDS_OF_LINEAR = 20.0
+MOST_SECONDS_OF_LINEAR = 5.0
 
 BRANCH_BELOW = 400
 """With fewer free features than this, branching pays as soon as the root bound hardly improves."""
@@ -105,9 +105,9 @@ class _Proof:
         seconds = MOST_SECONDS_OF_LINEAR
         if remaining is not None:
             seconds = min(seconds, SHARE_OF_LINEAR * remaining)
-            if not reduced.R.any():
-                # Without redundancy nothing beats the linear relaxation.
-                seconds = 0.5 * remaining
+        if not reduced.R.any():
+            # Without redundancy the linear relaxation is nearly all there is to gain.
+            seconds = 60.0 if remaining is None else 0.5 * remaining
         until = self.incumbent.seconds + seconds
         self.incumbent.say("linear relaxation")
         relaxation = ProjectedLP(reduced, cliques=False)

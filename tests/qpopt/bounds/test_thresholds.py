@@ -1,0 +1,76 @@
+"""Lifted thresholds and groups: never below what the classes gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from qpopt import Instance
+from qpopt.bounds.reduced import reduce
+from qpopt.bounds.thresholds import LiftedThresholds
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets
+
+
+def gain(instance, selection):
+    sets = best_class_sets(instance, selection)
+    return sum(instance.A[c, list(members)].sum() for c, members in enumerate(sets))
+
+
+def noise(rng, n, m):
+    X = rng.random((n, n))
+    X = (X + X.T) / 2
+    np.fill_diagonal(X, m / n)
+    return X
+
+
+@settings(max_examples=60)
+@given(awkward_instances(max_features=7))
+def test_the_average_is_valid(instance):
+    reduced = reduce(instance)
+    n, m = reduced.n_free, reduced.n_select
+    if not m:
+        return
+    rng = np.random.default_rng(0)
+    thresholds = LiftedThresholds(reduced)
+    for weight in (1.0, 0.5, 0.3, 0.2):
+        thresholds.update(noise(rng, n, m), weight, groups=True)
+    assert sum(one.weight for one in thresholds.rounds) == pytest.approx(1.0)
+    for selection in all_selections(instance):
+        s = np.isin(reduced.free, selection).astype(float)
+        assert s @ thresholds.matrix @ s >= gain(instance, selection) - 1e-9
+
+
+def test_exact_at_a_selection_without_collisions():
+    rng = np.random.default_rng(1)
+    instance = Instance(rng.uniform(0, 1, (3, 6)), np.zeros((6, 6)), np.zeros(6), 4, 2)
+    reduced = reduce(instance)
+    selection = (0, 2, 3, 5)
+    s = np.isin(np.arange(6), selection).astype(float)
+    thresholds = LiftedThresholds(reduced)
+    thresholds.update(np.outer(s, s), 1.0)
+    expected = np.sort(instance.A[:, selection], axis=1)[:, -2:].sum()
+    assert s @ thresholds.matrix @ s == pytest.approx(expected)
+
+
+def test_groups_charge_collisions():
+    A = np.tile([5.0, 4.0, 3.0, 0.0], (3, 1))
+    instance = Instance(A, np.zeros((4, 4)), np.zeros(4), 3, 2)
+    s = np.array([1.0, 1.0, 1.0, 0.0])
+    thresholds = LiftedThresholds(reduce(instance))
+    thresholds.update(np.outer(s, s), 1.0, groups=True)
+    assert gain(instance, (0, 1, 2)) == 24.0
+    assert s @ thresholds.matrix @ s == pytest.approx(24.0)
+
+
+def test_old_rounds_are_dropped_without_a_trace(monkeypatch):
+    monkeypatch.setattr("qpopt.bounds.thresholds.MOST_ROUNDS", 3)
+    rng = np.random.default_rng(2)
+    reduced = reduce(Instance(rng.random((3, 6)), np.zeros((6, 6)), np.zeros(6), 3, 2))
+    thresholds = LiftedThresholds(reduced)
+    for _ in range(6):
+        thresholds.update(noise(rng, 6, 3), 0.4)
+    assert len(thresholds.rounds) == 3
+    again = LiftedThresholds(reduced, thresholds.rounds)
+    assert np.allclose(again.matrix, thresholds.matrix)
