@@ -19,7 +19,7 @@ CANDIDATES = ((350, 6), (900, 4))
 
 STEPS_AT_FULL_SIZE = 10
 MANY_CLASSES = 400
-"""With more classes than this, thresholds cost about as much as steps and are renewed less often."""
+"""With more classes, thresholds cost about as much as steps and are renewed less often."""
 
 WORTH_PROVING = 1e-4
 """Relative improvement of the estimate for which the rigorous value is computed."""
