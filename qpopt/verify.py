@@ -135,7 +135,7 @@ def _certificate_violations(
     except InvalidCertificate as error:
         return [Violation("certificate", str(error))]
     found = []
-    slack = tolerance * max(1.0, abs(proven))
+    slack = tolerance * max(1.0, abs(solution.bound or 0.0))
     if certificate.objective > -inf and (
         objective is None or certificate.objective > objective + slack
     ):

@@ -28,8 +28,8 @@ STEP_LENGTH = 1.6
 PENALTY = 3.0
 """First penalty, for C with a diagonal of about 1."""
 
-HOLD = 40
-"""Steps after an extension during which the penalty stays: the residuals mean little then."""
+CAUTION = 0.3
+"""Factor on the penalty after an extension: new features disturb X, and a large one overshoots."""
 
 SINGLE_PRECISION_FROM = 500
 """Matrices this large are iterated in single precision; safe values are always double."""
@@ -62,7 +62,6 @@ class Admm:
         self.t = 0.0
         # The penalty has the unit of X over that of C.
         self.penalty = PENALTY / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
-        self._hold = 0
         self.rank = n
         self.cuts = cuts or Cuts()
         self.steps = 0
@@ -114,7 +113,7 @@ class Admm:
         low_rank *= STEP_LENGTH
         self.X += low_rank
         self.steps += 1
-        if self.steps % 5 == 0 and self.steps > self._hold:
+        if self.steps % 5 == 0:
             self._balance(primal / (1.0 + m), dual / (1.0 + float(np.linalg.norm(self._G))))
 
     def copy(self) -> Admm:
@@ -166,7 +165,7 @@ class Admm:
         X[block], S[block], N[block] = self.X, self.S, self.N
         self.X, self.S, self.N = X, S, N
         self.rank = n
-        self._hold = self.steps + HOLD
+        self.penalty *= CAUTION
 
     def _equalities(self, *matrices: Floats) -> tuple[NDArray[np.float64], float]:
         """Return Me − n_select · diag(M) and tr M of the sum M of the matrices."""
@@ -207,10 +206,11 @@ class Admm:
 
     def _balance(self, primal: float, dual: float) -> None:
         ratio = DUAL_EMPHASIS * primal / max(dual, 1e-300)
+        factor = 1.5 if ratio > 10.0 or ratio < 0.1 else 1.15
         if ratio > 1.5:
-            self.penalty /= 1.15
+            self.penalty /= factor
         elif ratio < 1 / 1.5:
-            self.penalty *= 1.15
+            self.penalty *= factor
 
 
 def _solve_equalities(
