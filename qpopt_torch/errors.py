@@ -1,0 +1,15 @@
+"""The exceptions that qpopt_torch raises; they derive from qpopt.QpoptError like all others."""
+
+from qpopt import QpoptError
+
+
+class ModelError(QpoptError, ValueError):
+    """The model cannot be used: no head matches, its output is strange, or it does not fit."""
+
+
+class LoaderError(QpoptError, ValueError):
+    """The batches cannot be used: none, of the wrong form, or with labels out of range."""
+
+
+class TrainingError(QpoptError, ValueError):
+    """A setting of a training, or a checkpoint to resume from, is wrong."""
