@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from os import PathLike
 from typing import Any, NamedTuple
@@ -154,6 +154,7 @@ class SparseClassifier(nn.Module):
         self.head = head
         self.solution = solution
         self.class_names = None if class_names is None else tuple(map(str, class_names))
+        self.feature_names: dict[int, str] = {}
         core = unwrap(model)
         old, _ = head.modules(core)
         sparse_head.spatial = sum(isinstance(old, kind) * axes for kind, axes in _CONVOLUTIONS)
@@ -239,6 +240,29 @@ class SparseClassifier(nn.Module):
                 f"There is no class {c}; the classes are 0 to {self.head.n_classes - 1}."
             )
         return tuple(self.selection[self.assignment[c]].tolist())
+
+    def feature_name(self, d: int) -> str:
+        """Return what a feature, by its index in the dense model, is called."""
+        return self.feature_names.get(int(d), f"Feature {d}")
+
+    def rename_features(self, names: Mapping[int, str]) -> None:
+        """Give features names, which explanations show and `save` keeps.
+
+        Parameters
+        ----------
+        names
+            Names by the indices of the features in the dense model; an empty one takes the name
+            away.
+        """
+        selected = set(self.selection.tolist())
+        for d, name in names.items():
+            if d not in selected:
+                raise ModelError(f"Feature {d!r} is not selected, so it cannot be named {name!r}.")
+        changed = self.feature_names | {int(d): str(name) for d, name in names.items()}
+        kept = {d: name for d, name in changed.items() if name}
+        if len(set(kept.values())) < len(kept):
+            raise ModelError("Two features would have the same name; give each its own.")
+        self.feature_names = kept
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits, N × classes."""
