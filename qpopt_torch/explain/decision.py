@@ -196,6 +196,7 @@ class Decision(Explanation):
         """Draw a row for each class: the input, its features as heat maps, and the sum."""
         n_columns = max(len(total.columns) for total in self.sums) + 2
         fig, axes = subplots(len(self.sums), n_columns, 1.8, 2.0)
+        every = [0.0, *(value for total in self.sums for value in total.values)]
         for row, total in zip(axes, self.sums, strict=True):
             draw_picture(row[0], self.picture)
             row[0].set_title(
@@ -216,6 +217,7 @@ class Decision(Explanation):
                 [self.names.features[j] for j in total.columns],
                 total.values,
                 f"adds up to {total.logit:.2f}",
+                (min(every), max(every)),
             )
         return fig, axes
 

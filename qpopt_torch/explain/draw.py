@@ -76,8 +76,10 @@ def fits(picture: Picture, heat: NDArray[Any]) -> bool:
     return np.ndim(heat) == {"image": 2, "series": 1}.get(picture.kind, 0)
 
 
-def draw_values(axis: Any, names: Sequence[str], values: Sequence[float], title: str) -> None:
-    """Draw horizontal bars from 0, with names and numbers."""
+def draw_values(
+    axis: Any, names: Sequence[str], values: Sequence[float], title: str, limits: Sequence[float]
+) -> None:
+    """Draw horizontal bars from 0, with names and numbers, on an axis with the given limits."""
     places = np.arange(len(values))[::-1]
     colours = [ACCENT if value >= 0 else NEUTRAL for value in values]
     axis.barh(places, values, color=colours, height=0.62)
@@ -93,8 +95,10 @@ def draw_values(axis: Any, names: Sequence[str], values: Sequence[float], title:
         )
     axis.axvline(0, color=INK, linewidth=0.8)
     axis.set_yticks(places, [plain(name) for name in names], fontsize=8)
+    axis.tick_params(length=0)
     axis.set_xticks([])
-    axis.margins(x=0.25)
+    room = 0.3 * (limits[1] - limits[0])
+    axis.set_xlim(limits[0] - room, limits[1] + room)
     for side in ("top", "right", "bottom", "left"):
         axis.spines[side].set_visible(False)
     axis.set_title(plain(title), fontsize=9, loc="left")

@@ -126,7 +126,8 @@ def gather(
     class_names: Sequence[str] | None = None,
     to_image: ToImage | None = None,
     n_decisions: int = N_DECISIONS,
-    meter: Meter | None = None,
+    decisions: Meter | None = None,
+    features: Meter | None = None,
     progress: bool = True,
 ) -> Evidence:
     """Look at every sample once and keep what explanations need.
@@ -144,8 +145,8 @@ def gather(
         which it was normalised. Without it the range of every image is stretched.
     n_decisions
         How many wrong and how many right decisions are kept.
-    meter
-        Metrics that are to see the same samples.
+    decisions, features
+        Metrics that are to see the same samples: their decisions, their features.
     progress
         Whether to show a progress bar on a terminal.
     """
@@ -154,9 +155,10 @@ def gather(
     gathering = _Gathering(model, n_decisions, to_image)
     for x, labels, seen in watched.batches(loader, "explain", progress=progress):
         gathering.add(x, labels, seen)
-        if meter is not None:
-            meter.add_features(seen, labels)
-            meter.add_decisions(seen, labels)
+        if decisions is not None:
+            decisions.add_decisions(seen, labels)
+        if features is not None:
+            features.add_features(seen, labels)
     return gathering.evidence(names)
 
 
