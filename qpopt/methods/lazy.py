@@ -110,8 +110,7 @@ def _solve(
     )
     if result.status is Status.INFEASIBLE:
         raise SolverFailure(
-            f"{solver.name} says that the model is infeasible, which cannot be; "
-            "try another solver."
+            f"{solver.name} says that the model is infeasible, which cannot be; try another solver."
         )
     incumbent.interrupted = result.status is Status.INTERRUPTED
     return result

@@ -129,9 +129,7 @@ def scale_objective(model: CompiledModel) -> ScaledObjective:
         exponent += 1
 
 
-def _build(
-    cp_model: Any, model: CompiledModel, scaled: ScaledObjective
-) -> tuple[Any, list[Any]]:
+def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tuple[Any, list[Any]]:
     matrix, lower, upper = model.rows
     if (model.kinds == Kind.CONTINUOUS).any():
         raise UnsupportedModel("cpsat takes integer variables only; use highs, scip or gurobi.")
@@ -156,9 +154,7 @@ def _build(
         expression = weighted_sum(members, weights[first:last])
         built.add_linear_constraint(expression, low[row], high[row])
     used = np.flatnonzero(scaled.coefficients).tolist()
-    built.maximize(
-        weighted_sum([variables[j] for j in used], scaled.coefficients[used].tolist())
-    )
+    built.maximize(weighted_sum([variables[j] for j in used], scaled.coefficients[used].tolist()))
     return built, variables
 
 

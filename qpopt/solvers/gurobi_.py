@@ -133,9 +133,7 @@ def _build(gurobipy: Any, built: Any, model: CompiledModel) -> Any:
         if np.isfinite(row.lower):
             built.addMQConstr(form, linear, ">", row.lower, x, x, x)
     form = None if model.products is None else _matrix(model.products, model.n_variables)
-    built.setMObjective(
-        form, model.c, model.constant, x, x, x, sense=gurobipy.GRB.MAXIMIZE
-    )
+    built.setMObjective(form, model.c, model.constant, x, x, x, sense=gurobipy.GRB.MAXIMIZE)
     return x
 
 

@@ -83,9 +83,7 @@ class Highs(Solver):
             highs.cbMipImprovingSolution += lambda event: tell(
                 np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
             )
-            highs.cbMipLogging += lambda event: tell(
-                None, _bound(event.data_out.mip_dual_bound)
-            )
+            highs.cbMipLogging += lambda event: tell(None, _bound(event.data_out.mip_dual_bound))
         run.wait_for(highs.run)
         return _result(highs, model, run.interrupted)
 

@@ -208,9 +208,7 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
         ) -> dict[str, Any]:
             return self._enforce(solinfeasible)
 
-        def conslock(
-            self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int
-        ) -> None:
+        def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
             both = nlockspos + nlocksneg
             for variable in built.variables:
                 self.model.addVarLocksType(variable, locktype, both, both)
