@@ -49,8 +49,8 @@ def redundancy(values: Any, n_features: int) -> NDArray[np.float64]:
     if np.diagonal(array).any():
         first = int(np.flatnonzero(np.diagonal(array))[0])
         raise InvalidInstance(
-            f"R[{first}, {first}] is {array[first, first]:g}, but a feature is not redundant with itself; "
-            "set the diagonal of R to 0."
+            f"R[{first}, {first}] is {array[first, first]:g}, but a feature is not redundant with "
+            "itself; set the diagonal of R to 0."
         )
     if (array < 0).any():
         d, e = np.argwhere(array < 0)[0]
@@ -77,6 +77,13 @@ def count(label: str, value: Any) -> int:
     if number < 1:
         raise InvalidInstance(f"{label} must be at least 1, not {number}.")
     return number
+
+
+def seed(value: Any) -> int:
+    """Return a whole number of at least 0."""
+    if not isinstance(value, int | np.integer) or value < 0:
+        raise InvalidInstance(f"seed must be a whole number of at least 0, not {value!r}.")
+    return int(value)
 
 
 def features(label: str, values: Iterable[int], n_features: int) -> tuple[int, ...]:

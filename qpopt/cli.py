@@ -1,5 +1,97 @@
-"""The `qpopt` command."""
+"""The `qpopt` command. Exit codes: 0 good, 1 a check failed, 2 bad use or bad file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from qpopt import Instance, QpoptError, Solution, __version__, tables
+from qpopt.generate import STRUCTURES
+from qpopt.generate import generate as generate_instance
+from qpopt.verify import verify as verify_solution
+
+CHECK_FAILED = 1
+BAD_USE = 2
+
+app = typer.Typer(
+    name="qpopt",
+    help="Choose a few features and give every class the same small number of them, optimally.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+InstanceFile = Annotated[Path, typer.Argument(metavar="FILE", help="An instance (.npz).")]
+SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A solution (.json).")]
 
 
-def main() -> None:
-    """Run the command line."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; every expected error takes one line."""
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except (QpoptError, typer.TyperException) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        if message:
+            print(f"qpopt: {' '.join(message.split())}", file=sys.stderr)
+        return BAD_USE
+    except typer.Abort:
+        print("qpopt: interrupted", file=sys.stderr)
+        return BAD_USE
+    return code if isinstance(code, int) else 0
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"qpopt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
+@app.command()
+def generate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to save the instance.")],
+    n_features: Annotated[int, typer.Option(help="Features to choose from.")] = 256,
+    n_classes: Annotated[int, typer.Option(help="Classes.")] = 50,
+    n_select: Annotated[int, typer.Option(help="Features to select.")] = 20,
+    n_per_class: Annotated[int, typer.Option(help="Features for every class.")] = 5,
+    structure: Annotated[str, typer.Option(help=f"One of {', '.join(STRUCTURES)}.")] = "attributes",
+    seed: Annotated[int, typer.Option(min=0, help="The same seed, the same instance.")] = 0,
+) -> None:
+    """Make a synthetic instance and save it."""
+    instance = generate_instance(
+        n_features, n_classes, n_select, n_per_class, structure=structure, seed=seed
+    )
+    instance.save(file)
+    console.print(f"{instance!r} saved to {file}", highlight=False)
+
+
+@app.command()
+def info(file: InstanceFile) -> None:
+    """Describe an instance: sizes, redundancy and similarity."""
+    instance = Instance.load(file)
+    console.print(tables.overview(instance))
+    console.print(tables.similarity_histogram(instance))
+
+
+@app.command()
+def verify(file: InstanceFile, solution: SolutionFile) -> None:
+    """Check every claim of a solution by recomputing it."""
+    verification = verify_solution(Instance.load(file), Solution.load(solution))
+    console.print(tables.verification(verification))
+    if not verification:
+        raise typer.Exit(CHECK_FAILED)

@@ -35,6 +35,7 @@ from qpopt.solution import Solution
 INSTANCE_FORMAT = "qpopt-instance"
 SOLUTION_FORMAT = "qpopt-solution"
 FORMAT_VERSION = 1
+ZIP_START = b"PK\x03\x04"
 
 AnyPath = str | os.PathLike[str]
 
@@ -94,18 +95,20 @@ def save_instance(instance: Instance, path: AnyPath) -> None:
 
 def load_instance(path: AnyPath) -> Instance:
     """Read an instance that `save_instance` wrote, and check that nothing has changed since."""
-    with _explained(path, INSTANCE_FORMAT):
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile) or "meta" not in archive:
+    with _explained(path, INSTANCE_FORMAT), Path(path).open("rb") as stream:
+        if stream.read(len(ZIP_START)) != ZIP_START:
+            raise _foreign(path, INSTANCE_FORMAT)
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as archive:
+            if "meta" not in archive:
                 raise _foreign(path, INSTANCE_FORMAT)
             meta = json.loads(archive["meta"].tobytes().decode())
             _check_header(path, meta, INSTANCE_FORMAT)
+            b = archive["b"]
             instance = Instance(
                 archive["A"],
-                _redundancy_matrix(
-                    archive["redundant"], archive["redundancy"], archive["b"].shape[0]
-                ),
-                archive["b"],
+                _redundancy_matrix(archive["redundant"], archive["redundancy"], b.size),
+                b,
                 meta["n_select"],
                 meta["n_per_class"],
                 include=meta["include"],

@@ -85,7 +85,7 @@ def generate(
     counts = (n_features, n_classes, n_select, n_per_class)
     sizes = Sizes(*(_checks.count(label, n) for label, n in zip(labels, counts, strict=True)))
     _checks.feasible(sizes.n_classes, sizes.n_features, sizes.n_select, sizes.n_per_class, (), ())
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_checks.seed(seed))
     A, b, extra = STRUCTURES[structure](rng, sizes)
     arguments: dict[str, Any] = {
         "name": f"{structure}-{n_features}x{n_classes}-{n_select}-{n_per_class}-s{seed}",

@@ -85,6 +85,7 @@ def prepare(
     included = _checks.features("include", include, n_features)
     excluded = _checks.features("exclude", exclude, n_features)
     _checks.feasible(n_classes, n_features, n_select, n_per_class, included, excluded)
+    seed = _checks.seed(seed)
     _check_scale("bias_scale", bias_scale)
     _check_scale("redundancy", redundancy)
 
@@ -92,7 +93,7 @@ def prepare(
     record: dict[str, Any] = {
         "redundancy": float(redundancy),
         "bias_scale": float(bias_scale),
-        "seed": int(seed),
+        "seed": seed,
         "zero_features": np.flatnonzero(~raw.any(axis=0)),
         "bias_outliers": [],
     }

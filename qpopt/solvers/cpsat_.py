@@ -5,6 +5,7 @@ The objective is scaled to whole numbers. What the rounding can amount to is add
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,7 +150,7 @@ def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tupl
     ends = matrix.indptr.tolist()
     columns = matrix.indices.tolist()
     weights = matrix.data.astype(np.int64).tolist()
-    for row, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for row, (first, last) in enumerate(pairwise(ends)):
         members = [variables[j] for j in columns[first:last]]
         expression = weighted_sum(members, weights[first:last])
         built.add_linear_constraint(expression, low[row], high[row])

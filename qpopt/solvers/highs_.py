@@ -100,7 +100,7 @@ def _pass_model(highs: Any, model: CompiledModel) -> None:
     codes = np.array([int(code[Kind(kind)]) for kind in range(len(Kind))], dtype=np.int32)
     highs.passModel(
         model.n_variables,
-        model.rows.count,
+        model.rows.n_rows,
         matrix.nnz,
         int(highspy.MatrixFormat.kRowwise),
         int(highspy.ObjSense.kMaximize),

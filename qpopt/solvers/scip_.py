@@ -92,6 +92,7 @@ class _Built:
             )
         ]
         self.quadratic_value = None
+        self.lazy_added = 0
         self.add_rows(model.rows)
         for row in model.quadratic_rows:
             linear = self.linear(row.variables.tolist(), row.coefficients.tolist())
@@ -177,7 +178,7 @@ class _Built:
         else:
             status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
         objective = None if x is None else self.model.value(x)
-        return SolverResult(status, x, objective, self.bound())
+        return SolverResult(status, x, objective, self.bound(), self.lazy_added)
 
 
 def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
@@ -218,6 +219,7 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
             if broken is None:
                 return {"result": results.FEASIBLE}
             built.add_rows(broken)
+            built.lazy_added += broken.n_rows
             return {"result": results.CONSADDED}
 
     return LazyHandler()

@@ -1,0 +1,111 @@
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from qpopt import InfeasibleInstance, InvalidInstance, generate, prepare, redundancy
+from tests.strategies import raw_similarities
+
+
+@given(raw_similarities(), st.data())
+def test_every_step_of_the_specification(A, data):
+    n_classes, n_features = A.shape
+    n_select = data.draw(st.integers(1, n_features))
+    b = np.array(data.draw(st.lists(st.floats(0, 1), min_size=n_features, max_size=n_features)))
+    weight = data.draw(st.sampled_from([0.0, 1.0, 2.0]))
+    n_per_class = max(1, n_select // 2)
+    try:
+        instance = prepare(
+            A, b, n_select=n_select, n_per_class=n_per_class, redundancy=weight, bias_scale=0.5
+        )
+    except InfeasibleInstance:
+        assume(False)
+    origin = instance.provenance
+    cosine = redundancy(A)
+    kept = np.where(cosine < origin["epsilon"], 0.0, cosine)
+    if kept.any():
+        np.testing.assert_allclose(instance.R, kept / kept.max() * weight, rtol=1e-12)
+    else:
+        assert not instance.R.any()
+    clique = origin["clique"]
+    assert len(clique) == n_select
+    assert instance.objective(clique).redundancy == 0.0
+    if A.any():
+        largest = 1000 / (n_per_class * n_classes)
+        assert np.abs(instance.A).max() == pytest.approx(largest)
+        np.testing.assert_allclose(instance.A, A * origin["similarity_factor"], rtol=1e-12)
+    assert origin["zero_features"] == [d for d in range(n_features) if not A[:, d].any()]
+    if instance.b.any():
+        assert np.abs(instance.b).max() == pytest.approx(0.5)
+
+
+def test_default_bias_scale_and_no_bias():
+    A = np.random.default_rng(0).standard_normal((3, 9))
+    with_bias = prepare(A, np.arange(9), n_select=4, n_per_class=2)
+    assert np.abs(with_bias.b).max() == pytest.approx(1 / np.sqrt(10))
+    assert not prepare(A, n_select=4, n_per_class=2).b.any()
+
+
+def test_given_epsilon_and_none():
+    A = np.random.default_rng(0).standard_normal((3, 9))
+    cosine = redundancy(A)
+    for epsilon in (None, 0.5, 10.0):
+        instance = prepare(A, n_select=4, n_per_class=2, epsilon=epsilon)
+        wanted = cosine >= (0 if epsilon is None else epsilon)
+        np.testing.assert_array_equal(instance.R > 0, wanted & (cosine > 0))
+        assert instance.provenance["epsilon"] == epsilon
+        assert "clique" not in instance.provenance
+
+
+def test_included_features_are_in_the_clique():
+    A = np.random.default_rng(0).standard_normal((4, 20))
+    instance = prepare(A, n_select=6, n_per_class=2, include=[3, 11], exclude=[0, 1, 2])
+    clique = set(instance.provenance["clique"])
+    assert {3, 11} <= clique
+    assert not clique & {0, 1, 2}
+    assert instance.include == (3, 11)
+    assert instance.exclude == (0, 1, 2)
+
+
+def test_provenance_of_the_caller_is_kept():
+    A = np.eye(3)
+    instance = prepare(A, n_select=3, n_per_class=1, seed=7, provenance={"from": "here"})
+    assert instance.provenance["from"] == "here"
+    assert instance.provenance["seed"] == 7
+
+
+def test_zero_features_are_counted_in_a_warning(caplog):
+    A = np.eye(3, 5)
+    with caplog.at_level(logging.WARNING, logger="qpopt"):
+        prepare(A, n_select=3, n_per_class=1)
+    assert "2 features" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"epsilon": "none"}, "epsilon must be"),
+        ({"epsilon": float("nan")}, "epsilon must be"),
+        ({"bias_scale": -1.0}, "bias_scale must be"),
+        ({"redundancy": float("inf")}, "redundancy must be"),
+        ({"b": [1.0]}, "b must hold"),
+        ({"seed": -1}, "seed must be"),
+        ({"n_select": 6}, "n_select is 6"),
+    ],
+)
+def test_bad_arguments(keywords, message):
+    arguments = {"n_select": 3, "n_per_class": 1, **keywords}
+    with pytest.raises(InvalidInstance, match=message):
+        prepare(np.eye(3, 5), **arguments)
+
+
+def test_nan_is_named():
+    with pytest.raises(InvalidInstance, match=r"A\[0, 2\] is nan"):
+        prepare([[1.0, 2.0, np.nan]], n_select=2, n_per_class=1)
+
+
+def test_the_same_instance_from_the_same_input():
+    once, again = (generate(64, 10, 8, 3, seed=4) for _ in range(2))
+    assert once.fingerprint == again.fingerprint

@@ -1,0 +1,78 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from qpopt import Instance, __version__, generate
+from qpopt.cli import main
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"qpopt {__version__}\n", "")
+
+
+def test_installed_command():
+    code = "import sys; from qpopt.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, "info"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "qpopt: Missing argument 'FILE'.\n"
+
+
+def test_generate(capsys, tmp_path):
+    path = tmp_path / "i.npz"
+    options = ("--n-features", 30, "--n-classes", 6, "--n-select", 8, "--n-per-class", 3)
+    code, out, _ = run(capsys, "generate", path, *options, "--structure", "planted", "--seed", 3)
+    assert code == 0
+    assert "saved to" in out
+    assert Instance.load(path) == generate(30, 6, 8, 3, structure="planted", seed=3)
+
+
+def test_info(capsys, tmp_path):
+    path = tmp_path / "i.npz"
+    instance = generate(30, 6, 8, 3)
+    instance.save(path)
+    code, out, _ = run(capsys, "info", path)
+    assert code == 0
+    pairs = len(instance.redundant_pairs()[1])
+    expected = (f"{pairs} of 435", f"{instance.provenance['epsilon']:.6g}", "attributes", "█")
+    for part in expected:
+        assert part in out
+
+
+def test_verify(capsys, tmp_path, toy, toy_best):
+    toy.save(tmp_path / "i.npz")
+    toy_best.save(tmp_path / "good.json")
+    replace(toy_best, objective=13.5, bound=13.5).save(tmp_path / "bad.json")
+    code, out, _ = run(capsys, "verify", tmp_path / "i.npz", tmp_path / "good.json")
+    assert (code, "no violation" in out, "12.9" in out) == (0, True, True)
+    code, out, _ = run(capsys, "verify", tmp_path / "i.npz", tmp_path / "bad.json")
+    assert (code, "objective" in out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "missing.npz"], "missing.npz does not exist"),
+        (["verify", "missing.npz", "x.json"], "missing.npz does not exist"),
+        (["generate", "x.npz", "--n-features", "3"], "n_select is 20"),
+        (["generate", "x.npz", "--n-features", "many"], "--n-features"),
+        (["generate", "x.npz", "--structure", "odd"], "structure must be one of"),
+        (["generate", "no/such/folder/x.npz"], "Cannot write"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_use_is_one_line_and_code_2(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,120 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qpopt import Instance, Solution, verify
+from tests.strategies import instances
+
+
+def codes(instance: Instance, solution: Solution) -> set[str]:
+    return {violation.code for violation in verify(instance, solution).violations}
+
+
+def test_a_correct_solution_passes(toy, toy_best):
+    outcome = verify(toy, toy_best)
+    assert outcome.ok
+    assert bool(outcome)
+    assert outcome.objective == pytest.approx(12.9)
+    assert "no violation" in str(outcome)
+
+
+@given(instances(), st.data())
+def test_agrees_with_the_objective_module(instance, data):
+    free = [d for d in range(instance.n_features) if d not in instance.exclude]
+    order = sorted(free, key=lambda d: d not in instance.include)
+    selection = sorted(order[: instance.n_select])
+    rows = data.draw(
+        st.lists(
+            st.permutations(range(instance.n_select)),
+            min_size=instance.n_classes,
+            max_size=instance.n_classes,
+        )
+    )
+    assignment = np.zeros((instance.n_classes, instance.n_select), dtype=bool)
+    for c, row in enumerate(rows):
+        assignment[c, row[: instance.n_per_class]] = True
+    total = instance.objective(selection, assignment).total
+    solution = Solution(selection, assignment, total, fingerprint=instance.fingerprint)
+    outcome = verify(instance, solution)
+    distinct = len({tuple(row) for row in assignment.tolist()}) == instance.n_classes
+    assert outcome.ok == distinct
+    assert outcome.objective == pytest.approx(total, abs=1e-9)
+
+
+def test_wrong_objective(toy, toy_best):
+    assert codes(toy, replace(toy_best, objective=12.8)) == {"objective"}
+    assert codes(toy, replace(toy_best, objective=float("nan"))) == {"objective"}
+
+
+def test_duplicate_classes(toy, toy_best):
+    same = [[True, False, True]] * 2
+    value = toy.objective([1, 2, 3], same).total
+    assert codes(toy, replace(toy_best, assignment=same, objective=value)) == {"duplicate"}
+
+
+def test_wrong_number_of_features_for_a_class(toy, toy_best):
+    more = [[True, True, True], [True, True, False]]
+    value = toy.objective([1, 2, 3], more).total
+    changed = replace(toy_best, assignment=more, objective=value, bound=value)
+    assert codes(toy, changed) == {"assignment"}
+
+
+def test_too_many_features(toy):
+    assignment = [[True, True, False, False], [False, True, True, False]]
+    value = toy.objective([0, 1, 2, 3], assignment).total
+    solution = Solution([0, 1, 2, 3], assignment, value, fingerprint=toy.fingerprint)
+    assert codes(toy, solution) == {"selection"}
+
+
+def test_unknown_feature(toy, toy_best):
+    outcome = verify(toy, replace(toy_best, selection=[1, 2, 7]))
+    assert {violation.code for violation in outcome.violations} == {"selection"}
+    assert outcome.objective is None
+
+
+def test_missing_class(toy, toy_best):
+    outcome = verify(toy, replace(toy_best, assignment=toy_best.assignment[:1]))
+    assert {violation.code for violation in outcome.violations} == {"assignment"}
+    assert outcome.objective is None
+
+
+@pytest.mark.parametrize("bound", [12.8, float("nan"), float("inf")])
+def test_bound_that_is_none(toy, toy_best, bound):
+    assert codes(toy, replace(toy_best, bound=bound)) == {"bound"}
+
+
+def test_wrong_fingerprint(toy, toy_best):
+    assert codes(toy, replace(toy_best, fingerprint="0" * 64)) == {"fingerprint"}
+
+
+def test_included_and_excluded_features(toy, toy_best):
+    wants_zero = Instance(toy.A, toy.R, toy.b, 3, 2, include=[0])
+    shuns_one = Instance(toy.A, toy.R, toy.b, 3, 2, exclude=[1])
+    for instance, code in ((wants_zero, "include"), (shuns_one, "exclude")):
+        assert codes(instance, replace(toy_best, fingerprint=instance.fingerprint)) == {code}
+
+
+def test_status_that_contradicts_the_rest(toy, toy_best):
+    print_ = toy.fingerprint
+    assert codes(toy, replace(toy_best, bound=None)) == {"status"}
+    assert codes(toy, replace(toy_best, status="infeasible")) == {"status"}
+    empty = Solution(None, None, None, status="feasible", fingerprint=print_)
+    assert codes(toy, empty) == {"status"}
+    assert verify(toy, replace(empty, status="no_solution")).ok
+
+
+def test_every_violation_is_listed(toy, toy_best):
+    bad = replace(toy_best, objective=1.0, fingerprint="", assignment=[[1, 1, 1], [1, 1, 1]])
+    outcome = verify(toy, bad)
+    assert [v.code for v in outcome.violations] == [
+        "fingerprint",
+        "assignment",
+        "assignment",
+        "duplicate",
+        "objective",
+        "bound",
+    ]
+    assert len(str(outcome).splitlines()) == 6
