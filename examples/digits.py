@@ -35,7 +35,7 @@ def digits(batch_size: int = 64) -> tuple[DataLoader, DataLoader]:
 def small_network() -> nn.Module:
     """Return an untrained convolutional network with 64 features and maps of 8 × 8."""
     layers: list[nn.Module] = []
-    for before, after in ((1, 32), (32, 64), (64, 64)):
+    for before, after in ((1, 16), (16, 32), (32, 64)):
         convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
         layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
@@ -44,7 +44,7 @@ def small_network() -> nn.Module:
 def main() -> None:
     """Train, sparsify, fine-tune and print what came of it."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--epochs", type=int, default=15)
+    arguments.add_argument("--epochs", type=int, default=12)
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -56,7 +56,7 @@ def main() -> None:
         dense,
         train,
         qpopt_torch.DenseTraining(
-            epochs=given.epochs, lr=2e-2, head_lr=5e-2, decay_every=5, seed=given.seed
+            epochs=given.epochs, lr=2e-2, head_lr=5e-2, decay_every=4, seed=given.seed
         ),
     )
     sparse = qpopt_torch.sparsify(
@@ -65,7 +65,7 @@ def main() -> None:
         n_select=16,
         n_per_class=4,
         val_loader=test,
-        fine_tuning=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=5, seed=given.seed),
+        fine_tuning=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
         time_limit=10,
         seed=given.seed,
     )

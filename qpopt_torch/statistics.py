@@ -339,7 +339,7 @@ class Statistics:
         if not Path(path).exists():
             raise InvalidFile(f"{path} does not exist.")
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with Path(path).open("rb") as stream, np.load(stream) as archive:
                 arrays = {key: archive[key] for key in archive.files}
             meta = json.loads(arrays.pop("meta").tobytes().decode())
             if not isinstance(meta, Mapping) or meta.get("format") != FORMAT:

@@ -1,60 +1,72 @@
-"""A tiny network, its sparse classifier and batches, for tests of what comes after training."""
+"""Small models, data and solutions that the tests share."""
 
 from __future__ import annotations
+
+from itertools import combinations, islice
 
 import numpy as np
 import torch
 from torch import nn
 
-from qpopt import Solution
-from qpopt_torch import SparseClassifier, collect
-
-N_CLASSES = 4
-NAMES = ("ape", "bee", "<b>cat</b>", 'dog "&" co')
+from qpopt import Instance, Solution
+from qpopt.objective import objective
 
 
-def small_network(seed=0):
+def cnn(n_features: int = 8, n_classes: int = 4, seed: int = 0) -> nn.Sequential:
     torch.manual_seed(seed)
     return nn.Sequential(
-        nn.Conv2d(3, 12, 3, padding=1),
+        nn.Conv2d(3, n_features, 3),
+        nn.BatchNorm2d(n_features),
         nn.ReLU(),
-        nn.MaxPool2d(2),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
-        nn.Linear(12, N_CLASSES),
-    ).eval()
-
-
-def small_loader(seed=0, n_batches=3, size=7):
-    """Batches of images in which each class has a bright patch at a place of its own."""
-    generator = torch.Generator().manual_seed(seed)
-    batches = []
-    for _ in range(n_batches):
-        y = torch.randint(N_CLASSES, (size,), generator=generator)
-        y[:N_CLASSES] = torch.arange(N_CLASSES)
-        x = torch.randn(size, 3, 8, 8, generator=generator)
-        for image, label in zip(x, y.tolist(), strict=True):
-            row, column = 4 * (label // 2), 4 * (label % 2)
-            image[label % 3, row : row + 4, column : column + 4] += 3
-        batches.append((x, y))
-    return batches
-
-
-def small_sparse(seed=0, names=NAMES):
-    """Six of twelve features, two for every class; class 0 and 1 differ in one feature."""
-    model = small_network(seed)
-    statistics = collect(model, small_loader(), class_names=names, progress=False)
-    assignment = np.zeros((N_CLASSES, 6), dtype=bool)
-    for c, features in enumerate([(0, 1), (0, 2), (3, 4), (4, 5)]):
-        assignment[c, list(features)] = True
-    solution = Solution(
-        np.array([0, 2, 3, 5, 8, 11]),
-        assignment,
-        12.5,
-        bound=13.0,
-        method="search",
-        seconds=0.5,
-        seed=0,
-        trace=[(0.1, 10.0, 20.0), (0.3, 12.5, 14.0), (0.5, 12.5, 13.0)],
+        nn.Dropout(0.5),
+        nn.Linear(n_features, n_classes),
     )
-    return SparseClassifier.from_solution(model, solution, statistics).eval()
+
+
+def mlp(n_features: int = 6, n_classes: int = 3) -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(5, n_features), nn.ReLU(), nn.Linear(n_features, n_classes))
+
+
+def series(n_classes: int = 3) -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv1d(2, 7, 3),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool1d(1),
+        nn.Flatten(),
+        nn.Linear(7, n_classes),
+    )
+
+
+def batches(shape=(3, 9, 9), n_classes: int = 4, sizes=(6, 6, 5), seed: int = 0):
+    """Batches in which the class shows in the mean of the first channel."""
+    generator = torch.Generator().manual_seed(seed)
+    made = []
+    for size in sizes:
+        y = torch.randint(n_classes, (size,), generator=generator)
+        y[:n_classes] = torch.arange(n_classes)[:size]
+        x = torch.randn(size, *shape, generator=generator)
+        x[:, 0] += y.reshape(-1, *[1] * (len(shape) - 1))
+        made.append((x, y))
+    return made
+
+
+def any_solution(instance: Instance) -> Solution:
+    """A feasible solution: the first features, and the first distinct sets."""
+    selection = np.arange(instance.n_select)
+    assignment = np.zeros((instance.n_classes, instance.n_select), dtype=bool)
+    sets = combinations(range(instance.n_select), instance.n_per_class)
+    for c, members in enumerate(islice(sets, instance.n_classes)):
+        assignment[c, list(members)] = True
+    value = objective(instance.A, instance.R, instance.b, selection, assignment)
+    return Solution(selection, assignment, value.total, fingerprint=instance.fingerprint)
+
+
+class Scale(nn.Module):
+    """Doubles its input: as the last layer, it makes the head's output differ from the logits."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * x

@@ -27,15 +27,17 @@ function contrastView(a, b) {
 }
 
 function contrastGrid(features, a, b) {
-  const samples = (c) => DATA.classes[c].samples.slice(0, 3);
-  const cells = (c, j, apart) => samples(c).map((id, i) => h("td", { class: apart && i === 0 ? "apart" : null }, valueTile(id, j)));
+  const perClass = window.matchMedia("(max-width: 46rem)").matches ? 2 : 3;
+  const samples = (c) => DATA.classes[c].samples.slice(0, perClass);
+  const cells = (c, j) => samples(c).map((id) => h("td", null, valueTile(id, j)));
+  const gap = () => h("td", { class: "gap", "aria-hidden": "true" });
   const owner = (j) => (has(a, j) && has(b, j) ? "of both" : `of ${className(has(a, j) ? a : b)}`);
   const usual = (c, j) => (DATA.means[c][j] === null ? "–" : signed(DATA.means[c][j], 1));
   return scrolling("Heat maps of the features on samples of both classes", h("table", { class: "grid contrast" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Feature"),
-      h("th", { scope: "colgroup", colspan: Math.max(1, samples(a).length) }, classLink(a)),
-      h("th", { scope: "colgroup", colspan: Math.max(1, samples(b).length), class: "apart" }, classLink(b)))),
+      h("th", { scope: "colgroup", colspan: Math.max(1, samples(a).length) }, classLink(a)), gap(),
+      h("th", { scope: "colgroup", colspan: Math.max(1, samples(b).length) }, classLink(b)))),
     h("tbody", null, features.map((j) => h("tr", { "data-feature": j },
       h("th", { scope: "row" }, featureLink(j), h("small", null, owner(j)), h("small", null, `usually ${usual(a, j)} | ${usual(b, j)}`)),
-      cells(a, j, false), cells(b, j, true))))));
+      cells(a, j), gap(), cells(b, j))))));
 }

@@ -85,8 +85,8 @@ function histogram(j, withLegend) {
   const density = (x) => feature.modes.reduce((sum, [mean, std, weight]) =>
     sum + (weight * Math.exp(-0.5 * ((x - mean) / std) ** 2)) / (std * Math.sqrt(2 * Math.PI)), 0) * total * binWidth;
   const points = Array.from({ length: 161 }, (_, i) => density(feature.low + (i / 160) * (feature.high - feature.low)));
-  // Empty images would let one bin rise above all others, so the square root of counts is drawn.
-  const tallest = Math.sqrt(Math.max(...feature.users.map((n, i) => n + feature.others[i]), 1));
+  // Few samples are of classes that use a feature; the square root of the counts keeps them visible.
+  const tallest = Math.sqrt(Math.max(...feature.users.map((n, i) => n + feature.others[i]), ...points, 1));
   const y = (count) => Math.min(height, (height * Math.sqrt(Math.max(0, count))) / tallest);
   const bars = feature.users.map((users, i) => {
     const all = y(users + feature.others[i]), rest = y(feature.others[i]);

@@ -18,7 +18,7 @@ from qpopt_torch.metrics import (
     structural_grounding,
 )
 from qpopt_torch.metrics.evaluate import evaluate
-from tests.qpopt_torch.small import N_CLASSES, small_loader, small_network, small_sparse
+from tests.qpopt_torch.readable import N_CLASSES, small_loader, small_network, small_sparse
 
 
 def by_hand(weights, features, maps, logits, labels, attributes):
