@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -302,6 +303,32 @@ class SparseClassifier(nn.Module):
         from qpopt_torch.storage import save
 
         save(self, directory)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        loader: Iterable[Any],
+        *,
+        class_names: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Path:
+        """Write one HTML file in which a person can read the whole model.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        loader
+            Batches of inputs and labels: their decisions are shown and measured.
+        class_names
+            Names of the classes, in place of those of the model or the data set.
+        options
+            Further arguments of `qpopt_torch.report.write_report`, above all `train_loader` and
+            `to_image`.
+        """
+        from qpopt_torch.report import write_report
+
+        return write_report(self, path, loader, class_names=class_names, **options)
 
 
 _CONVOLUTIONS = ((nn.Conv1d, 1), (nn.Conv2d, 2), (nn.Conv3d, 3))
