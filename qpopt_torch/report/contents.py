@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,8 @@ from qpopt_torch.report.encode import TINY, encode_images, encode_maps, encode_s
 
 MAPS_SHARE = 0.3
 """Share of the page's size that feature maps may take."""
+PAGE_BYTES = 200_000
+"""Room for the page itself."""
 
 
 def contents(gallery: Evidence, decisions: Evidence, max_bytes: int) -> dict[str, Any]:
@@ -56,7 +59,7 @@ def contents(gallery: Evidence, decisions: Evidence, max_bytes: int) -> dict[str
         "confusions": _confusions(decisions),
         **_map(gallery),
     }
-    return {**data, **_pictures(samples, gallery, max_bytes)}
+    return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)))}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -120,8 +123,8 @@ def _map(gallery: Evidence) -> dict[str, Any]:
     }
 
 
-def _pictures(samples: list[Sample], gallery: Evidence, max_bytes: int) -> dict[str, Any]:
-    heat = encode_maps(samples, gallery.heat_range(), int(MAPS_SHARE * max_bytes))
+def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str, Any]:
+    heat = encode_maps(samples, gallery.heat_range(), int(MAPS_SHARE * budget))
     described: list[dict[str, Any]] = []
     images: list[Picture] = []
     for place, sample in enumerate(samples):
@@ -139,11 +142,10 @@ def _pictures(samples: list[Sample], gallery: Evidence, max_bytes: int) -> dict[
         elif sample.picture.kind == "series":
             entry["series"] = encode_series(sample.picture)
         described.append(entry)
-    taken = sum(len(entry.get("maps", "")) for entry in described) + 400 * len(described)
     sides = [max(picture.values.shape[:2]) for picture in images]
     return {
         "samples": described,
-        "images": encode_images(images, int(0.9 * max_bytes) - taken),
+        "images": encode_images(images, budget - len(json.dumps(described)) - PAGE_BYTES),
         "grid": list(heat.grid),
         "sharp": bool(sides) and max(sides) <= TINY,
     }

@@ -34,12 +34,15 @@ def encode_images(pictures: Sequence[Picture], budget: int) -> list[str]:
     budget
         Characters that they may take together. If even the smallest size needs more, it is used.
     """
-    encoded: list[str] = []
-    for side in SIDES:
-        encoded = [_data_uri(picture.values, side) for picture in pictures]
-        if sum(map(len, encoded)) <= budget:
-            break
-    return encoded
+    sides = list(SIDES)
+    while True:
+        encoded = [_data_uri(picture.values, sides[0]) for picture in pictures]
+        size = sum(map(len, encoded))
+        if size <= budget or len(sides) == 1:
+            return encoded
+        # Bytes grow with the area, so sizes that cannot be enough need not be tried.
+        largest = sides[0] * (max(budget, 0) / size) ** 0.5
+        sides = [side for side in sides[1:] if side <= 1.1 * largest] or sides[-1:]
 
 
 def _data_uri(pixels: NDArray[np.uint8], side: int) -> str:
