@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from qpopt_torch.explain import Sample
 from qpopt_torch.explain.pictures import Picture, small_maps
 
-SIDES = (160, 144, 128, 112, 96, 80, 64)
+SIDES = (160, 144, 128, 112, 96, 80, 64, 48)
 """Longest sides that are tried, in pixels, until all images fit."""
 QUALITY = 78
-TINY = 48
+TINY = 40
 """Images up to this side are stored without loss and shown with sharp pixels."""
 MAP_SIDES = (14, 10, 7, 5, 4)
 SERIES_LINES, SERIES_DIGITS = 6, 3

@@ -9,7 +9,7 @@ function contrastView(a, b) {
   };
   const [first, firstLabel] = picker("First class", a, "contrast-first");
   const [second, secondLabel] = picker("Second class", b, "contrast-second");
-  const swap = h("button", { type: "button", on: { click: () => { location.hash = `#/contrast/${b}/${a}`; } } }, "Swap");
+  const swap = h("button", { type: "button", id: "contrast-swap", on: { click: () => { location.hash = `#/contrast/${b}/${a}`; } } }, "Swap");
   const onlyA = DATA.assignment[a].filter((j) => !has(b, j));
   const onlyB = DATA.assignment[b].filter((j) => !has(a, j));
   const both = DATA.assignment[a].filter((j) => has(b, j));

@@ -44,6 +44,8 @@ function show(isFirst) {
     if (chosen) button.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   const target = panel(tab);
+  const focused = document.activeElement;
+  const held = focused && target.contains(focused) && focused.id;
   if (view) {
     // The lists are kept, so that going back finds the search as it was left.
     const keep = [classesView, featuresView, decisionsView, mapView].includes(view);
@@ -52,12 +54,12 @@ function show(isFirst) {
   }
   const heading = target.querySelector("h2");
   document.title = tab === "overview" ? title : `${heading.textContent} – ${title}`;
-  const focused = document.activeElement;
-  const stay = focused && (focused.getAttribute("role") === "tab" || target.contains(focused));
-  if (!isFirst) {
-    window.scrollTo(0, 0);
-    if (!stay) heading.focus({ preventScroll: true });
-  }
+  if (isFirst) return;
+  // A control that was used, such as a choice of classes, keeps the focus though it was made anew.
+  const same = held && document.getElementById(held);
+  if (!same) window.scrollTo(0, 0);
+  if (focused && focused.getAttribute("role") === "tab") return;
+  (same || heading).focus({ preventScroll: true });
 }
 
 for (const button of tabs) {
