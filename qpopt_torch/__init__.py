@@ -3,12 +3,14 @@
 `sparsify` does everything in one call. Its steps are public too: `collect` gives `Statistics`,
 these an instance for `qpopt.solve`, `SparseClassifier.from_solution` the model, and `fine_tune` or
 `train_adapter` trains it. `evaluate` measures a model, `explain` makes it readable, and
-`SparseClassifier.report` writes all of that into one HTML file.
+`SparseClassifier.report` writes all of that into one HTML file. `sweep` draws accuracy over
+compactness.
 """
 
 from qpopt_torch import explain
 from qpopt_torch.adapter import Adapter
 from qpopt_torch.collect import collect
+from qpopt_torch.curve import Sweep
 from qpopt_torch.errors import LoaderError, ModelError, TrainingError
 from qpopt_torch.evaluate import accuracy
 from qpopt_torch.finetune import fine_tune, train_dense
@@ -23,6 +25,7 @@ from qpopt_torch.sparse import Features, SparseClassifier, SparseHead
 from qpopt_torch.sparsify import sparsify
 from qpopt_torch.statistics import Statistics
 from qpopt_torch.storage import load
+from qpopt_torch.sweep import sweep
 from qpopt_torch.training import History
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "SparseClassifier",
     "SparseHead",
     "Statistics",
+    "Sweep",
     "TrainingError",
     "accuracy",
     "collect",
@@ -51,6 +55,7 @@ __all__ = [
     "fine_tune",
     "load",
     "sparsify",
+    "sweep",
     "train_adapter",
     "train_dense",
 ]
