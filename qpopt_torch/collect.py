@@ -17,7 +17,7 @@ from qpopt_torch.accumulate import Accumulator, Start
 from qpopt_torch.batches import batch_count, check_labels, nothing_in, split, to_model
 from qpopt_torch.errors import LoaderError, ModelError
 from qpopt_torch.head import Head, find_head
-from qpopt_torch.observe import evaluating, hooked, unwrap
+from qpopt_torch.observe import evaluating, hooked, on_last_call, unwrap
 from qpopt_torch.statistics import Statistics
 
 logger = logging.getLogger("qpopt")
@@ -135,7 +135,7 @@ class _Observer:
 
     def watching(self) -> Any:
         module, layer = self.modules
-        hooks = {} if layer is None else {layer: self._keep_maps}
+        hooks = {} if layer is None else {layer: on_last_call(self._keep_maps, self.head.calls)}
         return hooked(hooks, {module: self._keep_features})
 
     def run(self, x: Tensor, number: int) -> None:

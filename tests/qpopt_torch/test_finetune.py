@@ -115,7 +115,7 @@ def test_seeds_decide_and_nothing_else_is_disturbed():
 def test_checkpoints_that_do_not_fit(tmp_path):
     path = tmp_path / "c.pt"
     fine_tune(sparse(), loader(), SHORT, checkpoint=path, progress=False)
-    with pytest.raises(TrainingError, match="other settings .rates."):
+    with pytest.raises(TrainingError, match=r"other settings \(rates\)"):
         fine_tune(sparse(), loader(), FineTuning(epochs=3, lr=0.5, decay_every=2), checkpoint=path)
     with pytest.raises(TrainingError, match="of another model"):
         fine_tune(sparse(cnn(n_features=9)), loader(), SHORT, checkpoint=path)
@@ -183,8 +183,8 @@ def test_loaders_that_cannot_be_trained_on():
         fine_tune(sparse(), generator, SHORT)
     with pytest.raises(LoaderError, match="loader is empty"):
         fine_tune(sparse(), [], SHORT, progress=False)
+    data = [(x, y + 1) for x, y in batches()]
     with pytest.raises(LoaderError, match="label 4"):
-        data = [(x, y + 1) for x, y in batches()]
         fine_tune(sparse(), data, SHORT, progress=False)
 
 

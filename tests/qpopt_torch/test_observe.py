@@ -11,7 +11,7 @@ from .small import cnn, mlp
 def test_unwrap():
     model = mlp()
     assert unwrap(torch.compile(nn.DataParallel(model), backend="eager")) is model
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="jit"):
         scripted = torch.jit.script(model)
     with pytest.raises(ModelError, match="TorchScript"):
         unwrap(scripted)
@@ -20,17 +20,29 @@ def test_unwrap():
 def test_every_flag_is_restored():
     model = cnn().train()
     model[1].eval()
-    with pytest.raises(KeyError), evaluating(model):
-        assert not any(module.training for module in model.modules())
-        raise KeyError
+    seen = []
+
+    def fail():
+        with evaluating(model):
+            seen.extend(module.training for module in model.modules())
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert not any(seen)
     assert [module.training for module in model] == [True, False, True, True, True, True, True]
 
 
 def test_hooks_live_for_the_block():
     model, seen = mlp(), []
-    with pytest.raises(KeyError), hooked({model[0]: lambda *_: seen.append(1)}):
-        model(torch.zeros(1, 5))
-        raise KeyError
+
+    def fail():
+        with hooked({model[0]: lambda *_: seen.append(1)}):
+            model(torch.zeros(1, 5))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     model(torch.zeros(1, 5))
     assert seen == [1]
 
