@@ -123,13 +123,13 @@ class AdapterTraining:
     """
 
     kind: Literal["linear", "mlp"] = "linear"
-    hidden: int = 512
-    epochs: int = 60
+    hidden: int = 1024
+    epochs: int = 30
     batch_size: int = 128
     lr: float = 1e-3
-    weight_decay: float = 1e-2
+    weight_decay: float = 1.0
     smoothing: float = 0.1
-    noise: float = 0.2
+    noise: float = 0.6
     seed: int = 0
 
     def __post_init__(self) -> None:
