@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from benchmarks import epsilon
+from benchmarks import build, epsilon
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command("build")(build.main)
 app.command("epsilon")(epsilon.main)
 
 

@@ -17,7 +17,7 @@ from qpopt_torch.accumulate import Accumulator, Start
 from qpopt_torch.batches import batch_count, check_labels, nothing_in, split, to_model
 from qpopt_torch.errors import LoaderError, ModelError
 from qpopt_torch.head import Head, find_head
-from qpopt_torch.observe import evaluating, hooked, unwrap
+from qpopt_torch.observe import evaluating, hooked, on_last_call, unwrap
 from qpopt_torch.statistics import Statistics
 
 logger = logging.getLogger("qpopt")
@@ -72,9 +72,10 @@ def collect(
     core = unwrap(model)
     batches: Iterator[Any] = iter(())
     first: Any = None
+    seen: _Observer | None = None
 
     def prepare_pass() -> tuple[Head, Start] | None:
-        nonlocal batches, first
+        nonlocal batches, first, seen
         batches = iter(loader)
         first = next(batches, None)
         if first is None:
@@ -95,7 +96,7 @@ def collect(
         bins = bins or like.histograms.shape[2]  # type: ignore[union-attr]
 
     def whole_pass() -> Statistics | None:
-        if first is None:
+        if seen is None:
             return None
         everything = chain([first], batches)
         bar = tqdm(
@@ -104,7 +105,7 @@ def collect(
             total=batch_count(loader),
             disable=None if progress and ranks.is_first() else True,
         )
-        sums = _add_up(core, found, start, bar, bins)
+        sums = _add_up(seen, start, bar, bins)
         return Statistics.of(sums, head=found, class_names=class_names)
 
     parts = [part for part in ranks.on_all(whole_pass) if part is not None]
@@ -135,7 +136,7 @@ class _Observer:
 
     def watching(self) -> Any:
         module, layer = self.modules
-        hooks = {} if layer is None else {layer: self._keep_maps}
+        hooks = {} if layer is None else {layer: on_last_call(self._keep_maps, self.head.calls)}
         return hooked(hooks, {module: self._keep_features})
 
     def run(self, x: Tensor, number: int) -> None:
@@ -157,16 +158,16 @@ class _Observer:
         self.grid = self.maps.ndim == self.x.ndim or layout.channels == "first"
 
 
-def _add_up(
-    core: nn.Module, head: Head, start: Start, batches: Iterable[Any], bins: int
-) -> Accumulator:
+def _add_up(seen: _Observer, start: Start, batches: Iterable[Any], bins: int) -> Accumulator:
+    """Add up all batches; `seen` has run the first one already."""
     sums: Accumulator | None = None
-    seen = _Observer(core, head)
+    core, head = seen.core, seen.head
     with evaluating(core), torch.no_grad(), seen.watching():
         for number, batch in enumerate(batches):
             x, y = split(batch, number)
             y = check_labels(y, len(x), head.n_classes, number)
-            seen.run(to_model(x, core), number)
+            if number or len(x) < len(seen.features):
+                seen.run(to_model(x, core), number)
             if sums is None:
                 device = "cpu" if seen.features.device.type == "mps" else seen.features.device
                 start = Start(start.shift.to(device), start.scale.to(device))

@@ -21,7 +21,7 @@ from qpopt_torch.checkpoint import read
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.head import Head, find_head
 from qpopt_torch.losses import default_beta, feature_diversity_loss
-from qpopt_torch.observe import hooked, logits_of, unwrap
+from qpopt_torch.observe import hooked, logits_of, on_last_call, unwrap
 from qpopt_torch.settings import DenseTraining, FineTuning
 from qpopt_torch.sparse import Features, SparseClassifier
 from qpopt_torch.training import History, Log, Training, seeded, train
@@ -88,7 +88,8 @@ class _DenseObjective(_Objective):
             assert layout is not None
             maps.append(layout.maps(output, like=x))
 
-        with hooked({} if layer is None else {layer: keep}, {module: drop}):
+        hooks = {} if layer is None else {layer: on_last_call(keep, self.head.calls)}
+        with hooked(hooks, {module: drop}):
             logits = logits_of(self.model(x))
         weights = module.weight.flatten(1)  # type: ignore[operator]
         return Features(logits, features[0], maps[0] if maps else None), weights

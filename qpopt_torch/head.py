@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.errors import ModelError
 from qpopt_torch.maps import Layout, layouts
-from qpopt_torch.observe import evaluating, hooked, logits_of, unwrap
+from qpopt_torch.observe import evaluating, hooked, logits_of, on_last_call, unwrap
 
 N_PROBED = 4
 """Samples of the batch that are looked at: a few show as much as all."""
@@ -47,6 +47,8 @@ class Head:
         A normalisation between the pooling and the head, which stays part of the backbone.
     dropouts
         Dropout layers right before the head; a sparse classifier brings its own.
+    calls
+        How often the layer is called in a forward pass; its last output counts.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Head:
     layout: Layout | None = None
     norm: str | None = None
     dropouts: tuple[str, ...] = ()
+    calls: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the head as values that JSON can hold."""
@@ -187,36 +190,37 @@ def _with_maps(core: nn.Module, x: Tensor, head: Head, wanted: str | None) -> He
     for call in calls:
         by_name.setdefault(call.name, []).append(call)
     once = [call for call in calls if len(by_name[call.name]) == 1 and call.name != head.name]
+    last = [call for call in calls if by_name[call.name][-1] is call and call.name != head.name]
     features = by_name[head.name][0].received
     assert features is not None
     same = [call for call in once if _equal_features(call.output, features)]
     dropouts = tuple(call.name for call in same if isinstance(call.module, _DROPOUTS))
     norms = [call for call in same if _is_norm(call)]
-    candidates = [call for call in once if wanted in (None, call.name)]
+    candidates = [call for call in last if wanted in (None, call.name)]
     if wanted is not None and not candidates:
-        count = len(by_name.get(wanted, ()))
         raise ModelError(
-            f"The feature layer {wanted!r} gives {count} outputs that are one tensor in a forward "
-            "pass; it must give one. Pass a layer inside or around it."
+            f"The feature layer {wanted!r} gives no tensor in a forward pass; pass a layer inside "
+            "or around it."
         )
     for norm in (None, *reversed(norms)):
         point = norm or by_name[head.name][0]
         assert point.received is not None
         for call in reversed(candidates):
             for layout in layouts(call.output.shape, head.n_features):
+                found = Head(
+                    head.name,
+                    head.n_features,
+                    head.n_classes,
+                    call.name,
+                    layout,
+                    None if norm is None else norm.name,
+                    dropouts,
+                    len(by_name[call.name]),
+                )
                 if _pools_to(layout, call.output, point.received) and _confirmed(
-                    core, x, call, layout, point
+                    core, x, call, found, point
                 ):
-                    name = None if norm is None else norm.name
-                    return Head(
-                        head.name,
-                        head.n_features,
-                        head.n_classes,
-                        call.name,
-                        layout,
-                        name,
-                        dropouts,
-                    )
+                    return found
     if wanted is not None:
         raise ModelError(
             f"The output of the feature layer {wanted!r}, {_shapes(candidates[0])}, cannot be "
@@ -266,7 +270,7 @@ def _decides(core: nn.Module, x: Tensor, call: _Call) -> bool:
         return _close(logits_of(core(x)).flatten(), probe.flatten())
 
 
-def _confirmed(core: nn.Module, x: Tensor, call: _Call, layout: Layout, point: _Call) -> bool:
+def _confirmed(core: nn.Module, x: Tensor, call: _Call, head: Head, point: _Call) -> bool:
     """Whether random maps in place of the layer's output reach `point` pooled."""
     probe = _random_like(call.output)
     seen: list[Tensor] = []
@@ -274,9 +278,11 @@ def _confirmed(core: nn.Module, x: Tensor, call: _Call, layout: Layout, point: _
     def keep(module: nn.Module, args: tuple[Any, ...]) -> None:
         seen.append(args[0].detach().clone())
 
-    with hooked({call.module: lambda *_: probe.clone()}, {point.module: keep}):
+    replace = on_last_call(lambda *_: probe.clone(), head.calls)
+    with hooked({call.module: replace}, {point.module: keep}):
         core(x)
-    return len(seen) == 1 and _pools_to(layout, probe, seen[0])
+    assert head.layout is not None
+    return len(seen) == 1 and _pools_to(head.layout, probe, seen[0])
 
 
 def _pools_to(layout: Layout, output: Tensor, received: Tensor) -> bool:

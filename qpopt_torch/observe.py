@@ -67,6 +67,21 @@ def hooked(
                 handle.remove()
 
 
+def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:
+    """Let a hook act only on the last of the `calls` calls of its module in a forward pass.
+
+    One activation module may serve many layers; its last call is the one that matters.
+    """
+    count = 0
+
+    def counting(*arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        return hook(*arguments) if count % calls == 0 else None
+
+    return counting
+
+
 def logits_of(output: Any) -> Tensor:
     """Return the logits in whatever a classifier returned: N × classes.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal
+from typing import ClassVar, Literal
 
 from qpopt_torch.errors import TrainingError
 
@@ -32,6 +32,8 @@ class Schedule:
         same.
     """
 
+    may_be_auto: ClassVar[tuple[str, ...]] = ("beta",)
+
     epochs: int
     momentum: float
     weight_decay: float = 5e-4
@@ -48,7 +50,7 @@ class Schedule:
                 raise TrainingError(f"{name} must be a whole number of epochs, not {value!r}.")
         for name in ("momentum", "weight_decay", "decay", "beta", "lr", "head_lr", "dropout"):
             value = getattr(self, name, 0.0)
-            if value == "auto" and name in ("beta", "lr"):
+            if value == "auto" and name in self.may_be_auto:
                 continue
             if not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
                 raise TrainingError(f"{name} must be a number of at least 0, not {value!r}.")
@@ -69,6 +71,8 @@ class FineTuning(Schedule):
     lr
         Learning rate; `auto` tries a few for some steps and takes the best.
     """
+
+    may_be_auto: ClassVar[tuple[str, ...]] = ("beta", "lr")
 
     epochs: int = 40
     lr: float | Literal["auto"] = "auto"
@@ -119,13 +123,13 @@ class AdapterTraining:
     """
 
     kind: Literal["linear", "mlp"] = "linear"
-    hidden: int = 512
-    epochs: int = 60
+    hidden: int = 1024
+    epochs: int = 30
     batch_size: int = 128
     lr: float = 1e-3
-    weight_decay: float = 1e-2
+    weight_decay: float = 1.0
     smoothing: float = 0.1
-    noise: float = 0.2
+    noise: float = 0.6
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from qpopt import Solution
 from qpopt_torch.adapter import Adapter
 from qpopt_torch.errors import ModelError
 from qpopt_torch.head import Head
-from qpopt_torch.observe import hooked, logits_of, unwrap
+from qpopt_torch.observe import hooked, logits_of, on_last_call, unwrap
 from qpopt_torch.statistics import Statistics
 
 DROPOUT = 0.1
@@ -286,7 +286,8 @@ class SparseClassifier(nn.Module):
         def keep_maps(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
             maps.append(self._selected_maps(output, x))
 
-        with hooked({} if layer is None else {layer: keep_maps}, {sparse_head: keep_received}):
+        hooks = {} if layer is None else {layer: on_last_call(keep_maps, self.head.calls)}
+        with hooked(hooks, {sparse_head: keep_received}):
             logits = self(x)
         return Features(logits, sparse_head.select(received[0]), maps[0] if maps else None)
 

@@ -25,7 +25,7 @@ from qpopt_torch.observe import unwrap
 from qpopt_torch.settings import AdapterTraining, FineTuning
 from qpopt_torch.sparse import SparseClassifier
 from qpopt_torch.statistics import BiasLike
-from qpopt_torch.training import Log
+from qpopt_torch.training import Log, seeded
 
 TIME_LIMIT = 60.0
 
@@ -39,6 +39,7 @@ def sparsify(
     n_select: int,
     n_per_class: int,
     val_loader: Iterable[Any] | None = None,
+    statistics_loader: Iterable[Any] | None = None,
     backbone: Literal["train", "frozen"] = "train",
     fine_tuning: FineTuning | None = None,
     adapter: AdapterTraining | None = None,
@@ -73,6 +74,9 @@ def sparsify(
         How many features to keep, and how many of them every class gets.
     val_loader
         Batches on which the accuracy is measured.
+    statistics_loader
+        The training samples as they are, if `loader` changes them at random. Statistics, and the
+        features of a frozen backbone, are taken from it.
     backbone
         `train` fine-tunes everything but the assignment; `frozen` computes the features once and
         trains only an adapter, in minutes on a CPU.
@@ -109,8 +113,10 @@ def sparsify(
     if backbone not in ("train", "frozen"):
         raise TrainingError(f"backbone must be train or frozen, not {backbone!r}.")
     require_rereadable(loader, "The loader", "sparsify reads it several times")
+    plain = loader if statistics_loader is None else statistics_loader
+    require_rereadable(plain, "statistics_loader", "sparsify reads it several times")
     included, excluded = tuple(include), tuple(exclude)
-    found = _first_head(model, loader, head, feature_layer)
+    found = _first_head(model, plain, head, feature_layer)
     check_counts(
         found.n_features,
         found.n_classes,
@@ -119,14 +125,16 @@ def sparsify(
         include=included,
         exclude=excluded,
     )
-    statistics = collect(
-        model,
-        loader,
-        head=found,
-        bins=64 if similarity == "auroc" else 0,
-        class_names=class_names,
-        progress=progress,
-    )
+    # The same statistics in every call, so that the solution of an interrupted one still fits.
+    with seeded(seed, 0, plain):
+        statistics = collect(
+            model,
+            plain,
+            head=found,
+            bins=64 if similarity == "auroc" else 0,
+            class_names=class_names,
+            progress=progress,
+        )
     instance = statistics.instance(
         n_select,
         n_per_class,
@@ -152,7 +160,7 @@ def sparsify(
     )
     sparse = SparseClassifier.from_solution(model, solution, statistics)
     if backbone == "frozen":
-        _train_frozen(sparse, loader, val_loader, adapter, log, progress)
+        _train_frozen(sparse, plain, val_loader, adapter, log, progress)
     else:
         fine_tune(
             sparse,

@@ -14,6 +14,7 @@ from torch import Tensor
 from qpopt_torch.explain.names import Names
 from qpopt_torch.explain.pictures import Picture, ToImage, small_maps
 from qpopt_torch.explain.shelf import Shelf
+from qpopt_torch.images import ImageFolder
 from qpopt_torch.metrics.evaluate import Meter
 from qpopt_torch.sparse import Features, SparseClassifier
 from qpopt_torch.watched import Watched
@@ -142,7 +143,8 @@ def gather(
         Names of the classes, in place of those of the model or the data set.
     to_image
         How an input becomes an image: a function, or the mean and deviation of the channels by
-        which it was normalised. Without it the range of every image is stretched.
+        which it was normalised. Without it, those of an `ImageFolder` are used, and otherwise the
+        range of every image is stretched.
     n_decisions
         How many wrong and how many right decisions are kept.
     decisions, features
@@ -151,6 +153,9 @@ def gather(
         Whether to show a progress bar on a terminal.
     """
     names = Names(model, class_names, loader)
+    data = getattr(loader, "dataset", None)
+    if to_image is None and isinstance(data, ImageFolder):
+        to_image = (data.mean.flatten().tolist(), data.std.flatten().tolist())
     watched = Watched(model, loader)
     gathering = _Gathering(model, n_decisions, to_image)
     for x, labels, seen in watched.batches(loader, "explain", progress=progress):

@@ -29,7 +29,8 @@ class Names:
         loader: Iterable[Any] | None = None,
     ) -> None:
         n_classes = model.head.n_classes
-        known = getattr(getattr(loader, "dataset", None), "classes", None)
+        data = getattr(loader, "dataset", None)
+        known = getattr(data, "class_names", getattr(data, "classes", None))
         if known is not None and (isinstance(known, str) or len(known) != n_classes):
             known = None
         candidates: tuple[Any, ...] = (class_names, model.class_names, known, range(n_classes))

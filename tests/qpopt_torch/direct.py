@@ -36,5 +36,8 @@ def center(features, maps):
 def pearson(features, labels, n_classes):
     """Return the correlation of every feature with the labels of every class."""
     return np.array(
-        [[np.corrcoef(column, labels == c)[0, 1] for column in features.T] for c in range(n_classes)]
+        [
+            [np.corrcoef(column, labels == c)[0, 1] for column in features.T]
+            for c in range(n_classes)
+        ]
     )

@@ -16,7 +16,9 @@ def test_edge_distance():
 
 @settings(max_examples=30)
 @given(
-    seed=st.integers(0, 10**6), parts=st.lists(st.integers(0, 7), min_size=1), offset=st.floats(0, 1e4)
+    seed=st.integers(0, 10**6),
+    parts=st.lists(st.integers(0, 7), min_size=1),
+    offset=st.floats(0, 1e4),
 )
 def test_batches_add_up_to_the_whole(seed, parts, offset):
     generator = torch.Generator().manual_seed(seed)

@@ -159,7 +159,7 @@ def test_a_class_without_samples():
 def test_features_that_are_not_finite_name_batch_and_layer():
     data = batches()
     data[2][0][1, 0, 0, 0] = torch.nan
-    with pytest.raises(ModelError, match="batch 2 are not finite.*the input itself"):
+    with pytest.raises(ModelError, match=r"batch 2 are not finite.*the input itself"):
         collect(cnn(), data, progress=False)
 
     class Fragile(nn.Module):
@@ -169,7 +169,7 @@ def test_features_that_are_not_finite_name_batch_and_layer():
     model = nn.Sequential(nn.Conv2d(3, 8, 3), Fragile(), *cnn()[2:])
     data = batches()
     data[1][0][0] = 1000.0
-    with pytest.raises(ModelError, match="batch 1 are not finite.*is '1'"):
+    with pytest.raises(ModelError, match=r"batch 1 are not finite.*is '1'"):
         collect(model, data, progress=False)
     assert not any(module._forward_hooks for module in model.modules())
 
@@ -211,7 +211,8 @@ rank = dist.get_rank()
 data = batches(sizes=(7, 4, 6))
 shares = {"uneven": ([data[0], data[2]], [data[1]]), "empty": (data, [])}
 for name, share in shares.items():
-    collect(cnn().double(), share[rank], bins=8, progress=False).save(f"{sys.argv[1]}/{name}-{rank}.npz")
+    statistics = collect(cnn().double(), share[rank], bins=8, progress=False)
+    statistics.save(f"{sys.argv[1]}/{name}-{rank}.npz")
 x, y = (torch.cat(parts) for parts in zip(*data))
 dataset = TensorDataset(x, y)
 loader = DataLoader(dataset, batch_size=4, sampler=DistributedSampler(dataset))

@@ -151,18 +151,38 @@ def test_explicit_arguments_are_checked(arguments, message):
         find_head(cnn(), X, **arguments)
 
 
-def test_a_feature_layer_that_is_called_twice():
+def test_an_activation_that_serves_many_layers():
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.body, self.fc = nn.Conv2d(3, 3, 3, padding=1), nn.Linear(3, 3)
+            self.a, self.b = nn.Conv2d(3, 4, 3), nn.Conv2d(4, 6, 3)
+            self.act, self.fc = nn.ReLU6(inplace=True), nn.Linear(6, 3)
 
         def forward(self, x):
-            return self.fc(self.body(self.body(x)).mean((2, 3)))
+            return self.fc(self.act(self.b(self.act(self.a(x)))).mean((2, 3)))
 
-    assert find_head(Model(), X).layer is None
-    with pytest.raises(ModelError, match="gives 2 outputs"):
-        find_head(Model(), X, feature_layer="body")
+    model = Model()
+    for _ in range(2):  # a second look must not be confused by the first
+        head = find_head(model, X)
+        assert (head.layer, head.calls) == ("act", 2)
+        assert find_head(model, X, feature_layer=model.act) == head
+
+
+def test_a_feature_layer_without_a_tensor():
+    class Pair(nn.Module):
+        def forward(self, x):
+            return x, x
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pair, self.fc = Pair(), nn.Linear(5, 3)
+
+        def forward(self, x):
+            return self.fc(self.pair(x)[0])
+
+    with pytest.raises(ModelError, match="gives no tensor"):
+        find_head(Model(), torch.randn(2, 5), feature_layer="pair")
 
 
 def test_nothing_matches():
@@ -180,7 +200,7 @@ def test_a_softmax_behind_the_head_is_named(last):
 
 
 def test_strange_models():
-    with pytest.raises(ModelError, match="must be a torch.nn.Module"):
+    with pytest.raises(ModelError, match=r"must be a torch\.nn\.Module"):
         find_head(lambda x: x, X)
     with pytest.raises(ModelError, match="shape"):
         find_head(nn.Sequential(nn.Conv2d(3, 2, 1)), X)

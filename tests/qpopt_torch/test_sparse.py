@@ -105,6 +105,23 @@ def test_a_convolution_as_head():
     torch.testing.assert_close(seen.maps.mean((2, 3)), seen.features)
 
 
+def test_an_activation_that_serves_many_layers():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(3, 5, 3), nn.Conv2d(5, 6, 3)
+            self.act, self.fc = nn.ReLU6(), nn.Linear(6, 4)
+
+        def forward(self, x):
+            return self.fc(self.act(self.b(self.act(self.a(x)))).mean((2, 3)))
+
+    model = Model()
+    statistics = collect(model, DATA, progress=False)
+    assert statistics.n_positions == 25
+    seen = sparse(model).features(X)
+    torch.testing.assert_close(seen.maps.mean((2, 3)), seen.features)
+
+
 def test_state_dict_deepcopy_and_pickle():
     made = sparse()
     expected = made(X)

@@ -113,7 +113,7 @@ def test_instance_and_its_provenance():
 def test_a_class_without_samples_is_named():
     features, labels, _ = random_data()
     statistics = Statistics.from_features(features, labels, n_classes=5)
-    with pytest.raises(InvalidInstance, match="Class 3 .and 1 others. has no samples"):
+    with pytest.raises(InvalidInstance, match=r"Class 3 \(and 1 others\) has no samples"):
         statistics.instance(3, 2)
 
 

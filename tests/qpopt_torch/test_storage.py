@@ -33,9 +33,7 @@ def test_the_classes_of_the_fresh_model_do_not_matter(tmp_path):
 @pytest.mark.parametrize("hidden", [0, 3])
 def test_with_an_adapter(tmp_path, hidden):
     made = sparse()
-    made.sparse_head.adapter = Adapter(
-        torch.rand(8), torch.rand(8), made.selection, hidden=hidden
-    )
+    made.sparse_head.adapter = Adapter(torch.rand(8), torch.rand(8), made.selection, hidden=hidden)
     nn.init.normal_(made.sparse_head.adapter.linear.weight)
     made.save(tmp_path)
     assert torch.equal(qpopt_torch.load(tmp_path, cnn(seed=3))(X), made(X))
@@ -65,7 +63,9 @@ def test_what_does_not_fit_is_said_exactly(tmp_path):
         qpopt_torch.load(tmp_path, cnn(n_features=9))
     deeper = cnn()
     deeper[0] = nn.Sequential(deeper[0])
-    with pytest.raises(ModelError, match=r"missing in the file: .*0\.0\.bias.*unknown to the model"):
+    with pytest.raises(
+        ModelError, match=r"missing in the file: .*0\.0\.bias.*unknown to the model"
+    ):
         qpopt_torch.load(tmp_path, deeper)
     with pytest.raises(ModelError, match="no module '6'"):
         qpopt_torch.load(tmp_path, mlp())

@@ -1,4 +1,5 @@
 import logging
+from importlib import import_module
 
 import pytest
 
@@ -46,8 +47,7 @@ def test_every_point_is_what_sparsify_gives(loaders):
 
 
 def test_continues_where_it_stopped(loaders, tmp_path, monkeypatch):
-    import qpopt_torch.sweep as module
-
+    module = import_module("qpopt_torch.sweep")
     solved = []
     real = module.solve
 
