@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from torch.utils.data import DataLoader
 
 from qpopt_torch import ModelError
 from qpopt_torch.explain import gather
+from qpopt_torch.images import ImageFolder
 from tests.qpopt_torch.readable import N_CLASSES, NAMES, small_loader, small_sparse
 
 
@@ -102,6 +105,17 @@ def test_names():
     assert gather(nameless, loader, progress=False).names.classes == ("0", "1", "2", "3")
     with pytest.raises(ModelError, match="3 class names for 4 classes"):
         gather(sparse, loader, class_names="abc", progress=False)
+
+
+def test_a_folder_of_images_knows_its_colours_and_classes(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    for name in "wxyz":
+        (tmp_path / name).mkdir()
+        Image.fromarray(pixels).save(tmp_path / name / "1.png")
+    folder = ImageFolder(tmp_path, 8, margin=1.0)
+    evidence = gather(small_sparse(names=None), DataLoader(folder, 2), progress=False)
+    assert evidence.names.classes == ("w", "x", "y", "z")
+    assert (evidence.samples[0].picture.values == pixels).all()
 
 
 def test_looking_up_names():
