@@ -113,5 +113,5 @@ def _heat_colours() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list(
-        "heat", [(0.85, 0.28, 0.06, 0.0), (0.96, 0.45, 0.05, 0.55), (1.0, 0.83, 0.2, 0.85)]
+        "heat", [(0.94, 0.27, 0.04, 0.0), (0.97, 0.42, 0.08, 0.4), (1.0, 0.86, 0.16, 0.65)]
     )

@@ -137,7 +137,8 @@ def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str
         if heat.grid:
             entry["maps"] = heat.texts[place]
         if sample.picture.kind == "image":
-            entry["image"] = len(images)
+            height, width = sample.picture.values.shape[:2]
+            entry["image"], entry["ratio"] = len(images), round(width / height, 3)
             images.append(sample.picture)
         elif sample.picture.kind == "series":
             entry["series"] = encode_series(sample.picture)

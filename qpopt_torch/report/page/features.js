@@ -30,6 +30,8 @@ function featureView(j) {
     h("a", { class: "back", href: "#/features" }, "← All features"),
     h("h2", { tabindex: -1 }, feature.name),
     h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. Number ${feature.index} of the dense model.`),
+    h("details", null, h("summary", null, "Rename it, keep it or do without it"),
+      h("pre", null, `sparse.rename_features({${feature.index}: "a name"})\nsparsify(…, include=[${feature.index}])\nsparsify(…, exclude=[${feature.index}])`)),
     h("div", { class: "feature-top" },
       h("div", null, h("h3", null, "Where it is strongest"),
         h("div", { class: "tiles" }, feature.samples.map((id) => namedTile(id, j))),

@@ -20,7 +20,7 @@ function heatCanvas(id, j) {
   const start = j * rows * columns;
   for (let i = 0; i < rows * columns; i += 1) {
     const level = bytes[start + i] / 255;
-    image.data.set([255 - 15 * (1 - level), 70 + 140 * level * level, 10 + 40 * level, 215 * level ** 0.9], 4 * i);
+    image.data.set([240 + 15 * level, 70 + 150 * level * level, 10 + 30 * level, 165 * level ** 0.8], 4 * i);
   }
   context.putImageData(image, 0, 0);
   return canvas;
@@ -31,7 +31,9 @@ function picture(id, j = null) {
   const described = `Sample of ${className(sample.label)}` + (j === null ? "" : `, heat map of ${featureName(j)}`);
   if (sample.image !== undefined) {
     const image = h("img", { src: DATA.images[sample.image], alt: described, class: DATA.sharp ? "sharp" : null, decoding: "async" });
-    return h("span", { class: "picture" }, image, j === null ? null : heatCanvas(id, j));
+    const frame = h("span", { class: "picture" }, image, j === null ? null : heatCanvas(id, j));
+    frame.style.aspectRatio = sample.ratio;
+    return frame;
   }
   if (sample.series) {
     const lines = sample.series.map((line) => {

@@ -114,6 +114,15 @@ def test_contrast_shows_the_feature_that_differs(report, open_page):
     assert page.get_by_label("First class").evaluate("s => s.selectedOptions[0].text") == "bee"
 
 
+def test_a_feature_says_how_to_act_on_it(report, open_page):
+    page = open_page(report)
+    go(page, "feature/4")
+    page.get_by_text("Rename it").click()
+    text = page.locator("#panel-features pre").inner_text()
+    assert "rename_features({8:" in text
+    assert "exclude=[8]" in text
+
+
 def test_wrong_decisions_name_what_misled(report, open_page):
     page = open_page(report)
     page.get_by_role("tab", name="Decisions").click()
@@ -166,6 +175,14 @@ def test_every_picture_has_a_text(report, open_page):
             ".filter((n) => !n.labels.length).length"
         )
         assert unlabelled == 0
+
+
+def test_pictures_keep_their_proportions(open_page, tmp_path):
+    wide = [(x.repeat(1, 1, 1, 2), y) for x, y in small_loader()]
+    page = open_page(small_sparse().report(tmp_path / "wide.html", wide, progress=False))
+    go(page, "class/0")
+    box = page.locator("#panel-classes .grid .picture").first.bounding_box()
+    assert box["width"] / box["height"] == pytest.approx(2, rel=0.02)
 
 
 def test_series_are_drawn_as_lines(open_page, tmp_path):
