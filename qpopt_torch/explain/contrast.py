@@ -86,7 +86,7 @@ class Contrast(Explanation):
         pairs = [
             (c, index) for c in (self.first, self.second) for index in evidence.of_class[c][:SHOWN]
         ]
-        limits = evidence.heat_range()
+        limits = evidence.heat_range
         fig, axes = subplots(len(rows), max(1, len(pairs)), 2.0, 2.1)
         for row, j in enumerate(rows):
             owner = self.first if j in self.only_first else self.second

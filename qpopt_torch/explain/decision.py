@@ -19,7 +19,7 @@ from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.names import Names
 from qpopt_torch.explain.pictures import Picture, ToImage, small_maps
 from qpopt_torch.observe import evaluating
-from qpopt_torch.sparse import SparseClassifier
+from qpopt_torch.sparse import Features, SparseClassifier
 
 RIVALS = 2
 
@@ -249,14 +249,7 @@ def explain_decision(
     class_names, to_image
         As in `gather`; the names of the evidence come first.
     """
-    batch = x if len(x) == 1 and x.ndim > 1 else x[None]
-    with evaluating(model), torch.no_grad():
-        try:
-            seen = model.features(to_model(batch, model))
-        except RuntimeError as error:
-            raise LoaderError(
-                f"The model does not take an input of the shape {tuple(batch.shape)}: {error}"
-            ) from error
+    batch, seen = _look(model, x)
     head = model.sparse_head
     values = ((seen.features - head.mean) / head.std)[0].double().cpu().numpy()
     sample = Sample(
@@ -269,6 +262,26 @@ def explain_decision(
     )
     names = Names(model, class_names) if evidence is None else evidence.names
     return decision_on(sample, model.assignment, names, evidence, n_rivals=n_rivals)
+
+
+def _look(model: SparseClassifier, x: Tensor) -> tuple[Tensor, Features]:
+    """Return the input as a batch of one, and what the model sees in it."""
+    # The shape alone does not tell a grey image from a batch of one: the model has to.
+    candidates = [x[None], x] if x.ndim > 1 and len(x) == 1 else [x[None]]
+    problem: Exception | None = None
+    with evaluating(model), torch.no_grad():
+        for batch in candidates:
+            try:
+                seen = model.features(to_model(batch, model))
+            except (RuntimeError, ValueError, IndexError) as error:
+                problem = error
+            else:
+                if seen.features.shape == (1, len(model.selection)):
+                    return batch, seen
+    raise LoaderError(
+        f"The model does not take an input of the shape {tuple(x.shape)}; pass one sample"
+        + (f". ({problem})" if problem else ".")
+    )
 
 
 def decision_on(
@@ -311,7 +324,7 @@ def decision_on(
         changes,
         sample.picture,
         sample.maps,
-        None if evidence is None else evidence.heat_range(),
+        None if evidence is None else evidence.heat_range,
         sample.label if known else None,
         misled,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class Evidence:
     wrong: tuple[int, ...]
     right: tuple[int, ...]
 
-    @property
+    @cached_property
     def class_means(self) -> NDArray[np.float64]:
         """Mean of the values in every class, classes × n_select; NaN without samples."""
         n_classes = len(self.assignment)
@@ -96,18 +97,9 @@ class Evidence:
         means: NDArray[np.float64] = sums / counts[:, None]
         return means
 
-    @property
-    def class_accuracy(self) -> NDArray[np.float64]:
-        """Share of the samples of every class that are recognised; NaN without samples."""
-        n_classes = len(self.assignment)
-        counts = np.bincount(self.labels, minlength=n_classes).astype(np.float64)
-        right = np.bincount(self.labels[self.labels == self.predictions], minlength=n_classes)
-        counts[counts == 0] = np.nan
-        shares: NDArray[np.float64] = right / counts
-        return shares
-
+    @cached_property
     def heat_range(self) -> NDArray[np.float64] | None:
-        """Return for every feature the values at which its heat maps begin and end, n_select × 2.
+        """Where the heat maps of every feature begin and end, n_select × 2; None without maps.
 
         They begin at the feature's median over the shown samples and end near its maximum there, so
         the heat of one feature is comparable between images.

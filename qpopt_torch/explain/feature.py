@@ -112,7 +112,7 @@ class FeatureExplanation(Explanation):
         """Draw the samples where the feature is highest, and below them the distribution."""
         evidence, found = self.evidence, self.distribution
         shown = evidence.of_feature[self.column][:SHOWN]
-        limits = evidence.heat_range()
+        limits = evidence.heat_range
         n_rows = max(1, ceil(len(shown) / ACROSS))
         fig, axes = subplots(n_rows + 1, ACROSS, 1.9, 2.0)
         for axis in axes[:n_rows].flat:

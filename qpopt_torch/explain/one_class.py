@@ -79,7 +79,7 @@ class ClassExplanation(Explanation):
         """
         evidence, names = self.evidence, self.evidence.names
         shown = evidence.of_class[self.number][:SHOWN]
-        limits = evidence.heat_range()
+        limits = evidence.heat_range
         fig, axes = subplots(len(shown) + 1, len(self.columns) + 1, 1.7, 1.8)
         for row, index in enumerate(shown):
             sample = evidence.samples[index]

@@ -124,7 +124,7 @@ def _map(gallery: Evidence) -> dict[str, Any]:
 
 
 def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str, Any]:
-    heat = encode_maps(samples, gallery.heat_range(), int(MAPS_SHARE * budget))
+    heat = encode_maps(samples, gallery.heat_range, int(MAPS_SHARE * budget))
     described: list[dict[str, Any]] = []
     images: list[Picture] = []
     for place, sample in enumerate(samples):
@@ -153,4 +153,4 @@ def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str
 
 
 def _rounded(value: float, digits: int = 2) -> float | None:
-    return None if np.isnan(value) else round(float(value), digits)
+    return round(float(value), digits) if np.isfinite(value) else None

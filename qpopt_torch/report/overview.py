@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from qpopt import __version__
@@ -55,6 +56,12 @@ def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:
     if solution.seed is not None:
         rows.append(("Seed", str(solution.seed)))
     return rows
+
+
+def trace_points(model: SparseClassifier) -> list[list[float | None]]:
+    """Return seconds, objective and bound over the solve; None for what is not known."""
+    trace = () if model.solution is None else model.solution.trace
+    return [[v if v is not None and isfinite(v) else None for v in point] for point in trace]
 
 
 def setting_rows(

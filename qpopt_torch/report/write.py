@@ -19,7 +19,7 @@ from qpopt_torch.explain.pictures import ToImage
 from qpopt_torch.metrics.evaluate import Meter
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
-from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows
+from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows, trace_points
 from qpopt_torch.sparse import SparseClassifier
 
 MAX_BYTES = 25_000_000
@@ -107,7 +107,7 @@ def write_report(
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
         data=contents(gallery, decisions, max_bytes),
-        trace=[] if model.solution is None else [list(point) for point in model.solution.trace],
+        trace=trace_points(model),
     )
     with replacing(path) as stream:
         stream.write(page.encode())

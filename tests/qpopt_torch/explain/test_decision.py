@@ -3,8 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from qpopt_torch import LoaderError
+from qpopt_torch import LoaderError, SparseClassifier, collect
 from qpopt_torch.explain import Sample, explain_decision, gather
 from qpopt_torch.explain.decision import Misleading, decision_on, misleading_feature
 from qpopt_torch.explain.pictures import Picture
@@ -79,6 +80,21 @@ def test_wrong_decisions_show_the_true_class_and_what_misled(sparse):
 def test_an_input_with_or_without_the_batch_axis(sparse):
     x, _ = small_loader()[0]
     assert explain_decision(sparse, x[0]).to_dict() == explain_decision(sparse, x[:1]).to_dict()
+
+
+def test_a_grey_image_is_no_batch():
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 12, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(12, 4)
+    ).eval()
+    x = torch.randn(8, 1, 6, 6)
+    statistics = collect(model, [(x, torch.arange(8) % 4)], progress=False)
+    grey = SparseClassifier.from_solution(model, small_sparse().solution, statistics).eval()
+    with torch.no_grad():
+        logits = grey(x[:1])[0]
+    for image in (x[0], x[:1]):
+        total = explain_decision(grey, image).sums[0]
+        assert total.logit == pytest.approx(float(logits.max()), abs=1e-4)
 
 
 def test_a_wrong_shape(sparse):
