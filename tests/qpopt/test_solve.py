@@ -37,7 +37,9 @@ def check_exact(instance, gap, **arguments):
     solution = solve(instance, gap=gap, threads=1, **arguments)
     slack = ROUNDING * max(1.0, abs(best))
     assert verify(instance, solution), verify(instance, solution)
-    assert solution.status is Status.OPTIMAL
+    # A wide gap ends the solve without making its answer optimal.
+    ended = (Status.OPTIMAL,) if gap <= 1e-4 else (Status.OPTIMAL, Status.FEASIBLE)
+    assert solution.status in ended
     assert solution.objective <= best + slack
     assert solution.objective >= best - gap * abs(solution.objective) - 3 * slack
     assert solution.bound >= best - 1e-9 * max(1.0, abs(best))
@@ -48,7 +50,7 @@ STEPS = st.sampled_from([0, 0, 50])
 
 
 @pytest.mark.parametrize("solver", solvers())
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(instance=awkward_instances(8, 6), gap=GAPS, steps=STEPS)
 def test_compact_agrees_with_brute_force(solver, instance, gap, steps):
     options = {"search_steps": steps}
