@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qpopt import Instance, Status, generate, solve
-from qpopt.solvers import SolverResult
+from qpopt import Instance, Status, generate, solve, verify
+from qpopt.solvers import Availability, Limits, SolverResult
 from qpopt.solvers.highs_ import Highs
 from tests.installed import solvers
 
@@ -49,6 +49,17 @@ def test_a_round_may_have_a_time_limit_of_its_own():
     options = {"round_time_limit": 0.0}
     solution = solve(instance, method="paper", solver="highs", options=options)
     assert not solution.details["finished"]
+
+
+def test_a_model_that_outgrows_a_licence_keeps_what_was_found(monkeypatch):
+    """The first model has 84 variables; classes that are equal add more in a later round."""
+    instance = generate(12, 6, 5, 2, seed=5, epsilon=10.0)
+    limited = Availability(True, "1", licensed=False, limits=Limits(84, 2000, 84))
+    monkeypatch.setattr(Highs, "availability", lambda self: limited)
+    solution = solve(instance, method="paper", solver="highs")
+    assert "84 variables" in solution.details["stopped"]
+    assert solution.status is Status.FEASIBLE
+    assert verify(instance, solution)
 
 
 def test_it_starts_from_the_clique_of_prepare(monkeypatch):
