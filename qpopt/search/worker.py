@@ -15,7 +15,7 @@ from qpopt.search.population import Population
 from qpopt.search.problem import Problem
 from qpopt.search.state import new_state
 
-PATIENCE_PER_FEATURE = 20
+PATIENCE_PER_FEATURE = 6
 """Steps without improvement, per selected feature, after which a tabu search ends."""
 MOST_FAILURES = 30
 """New starts in a row that gave no new elite selection, after which the population is dropped."""
@@ -43,7 +43,7 @@ def settings(problem: Problem, n_select: int) -> Settings:
     return Settings(
         max(PATIENCE_PER_FEATURE * n_select, 200),
         max(1, int(WORK_PER_CALL / work)),
-        (max(n_select // 6, 1), max(n_select // 12, 1)),
+        (max(n_select // 20, 1), max(n_select // 40, 1)),
     )
 
 
