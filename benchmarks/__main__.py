@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from benchmarks import build, epsilon
+from benchmarks import build, certify, epsilon, search
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("build")(build.main)
+app.command("certify")(certify.main)
 app.command("epsilon")(epsilon.main)
+app.command("search")(search.main)
 
 
 @app.callback()
