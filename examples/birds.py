@@ -66,8 +66,8 @@ def main() -> None:
     arguments.add_argument("--out", type=Path, default=Path("birds"))
     arguments.add_argument("--size", type=int, default=160)
     arguments.add_argument("--batch-size", type=int, default=32)
-    arguments.add_argument("--dense-epochs", type=int, default=20)
-    arguments.add_argument("--epochs", type=int, default=30)
+    arguments.add_argument("--dense-epochs", type=int, default=12)
+    arguments.add_argument("--epochs", type=int, default=20)
     arguments.add_argument("--lr", type=float, default=5e-3)
     arguments.add_argument("--n-select", type=int, default=25)
     arguments.add_argument("--n-per-class", type=int, default=5)
@@ -101,7 +101,6 @@ def main() -> None:
         train,
         n_select=given.n_select,
         n_per_class=given.n_per_class,
-        val_loader=test,
         statistics_loader=plain,
         fine_tuning=qpopt_torch.FineTuning(
             epochs=given.epochs,

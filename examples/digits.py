@@ -70,6 +70,7 @@ def main() -> None:
         val_loader=test,
         fine_tuning=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
         time_limit=10,
+        method="search",
         seed=given.seed,
     )
 

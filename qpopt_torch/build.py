@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import safetensors.torch
@@ -15,7 +14,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from qpopt import InvalidFile
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import UNREADABLE, ModelError
 
 NESTED = ("state_dict", "model", "model_state_dict")
 
@@ -76,7 +75,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
             state: Any = safetensors.torch.load(path.read_bytes())
         else:
             state = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, UnpicklingError, SafetensorError, EOFError, ValueError) as error:
+    except (*UNREADABLE, SafetensorError) as error:
         raise InvalidFile(f"Cannot read weights from {path}: {error}.") from error
     for key in NESTED:
         if isinstance(state, Mapping) and isinstance(state.get(key), Mapping):

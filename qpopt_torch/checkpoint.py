@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, Protocol
 
 import torch
@@ -15,7 +14,7 @@ from torch import nn
 
 from qpopt.files import replacing
 from qpopt_torch import ranks
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import UNREADABLE, TrainingError
 from qpopt_torch.settings import Schedule
 
 logger = logging.getLogger("qpopt")
@@ -66,7 +65,7 @@ def read(path: AnyPath | None) -> Mapping[str, Any] | None:
         if isinstance(stored, Mapping) and {"settings", "rates", "history"} <= stored.keys():
             return stored
         reason = "it holds something else"
-    except (OSError, RuntimeError, UnpicklingError, EOFError, ValueError) as error:
+    except UNREADABLE as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     raise TrainingError(
         f"{path} is no checkpoint that can be resumed ({reason}); delete it to start again."

@@ -130,7 +130,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if message:
             print(f"qpopt-torch: {' '.join(message.split())}", file=sys.stderr)
         return BAD_USE
-    except (KeyboardInterrupt, typer.Abort):
+    if code == INTERRUPTED:
         print("qpopt-torch: interrupted; call it again to continue", file=sys.stderr)
-        return INTERRUPTED
-    return int(code or 0)
+    return code if isinstance(code, int) else 0

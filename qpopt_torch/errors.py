@@ -1,6 +1,22 @@
 """The exceptions that qpopt_torch raises; they derive from qpopt.QpoptError like all others."""
 
+from pickle import UnpicklingError
+from struct import error as StructError
+
 from qpopt import QpoptError
+
+UNREADABLE = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    UnpicklingError,
+    StructError,
+)
+"""What torch.load raises on a file that torch.save did not write, depending on its bytes."""
 
 
 class ModelError(QpoptError, ValueError):

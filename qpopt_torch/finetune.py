@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
@@ -36,16 +37,16 @@ TRIAL_STEPS = 40
 logger = logging.getLogger("qpopt")
 
 
-class _Objective(nn.Module):
+class _Objective(nn.Module, ABC):
     """Cross entropy and feature diversity of a model, as one module so that DDP sees it whole."""
 
     def __init__(self, beta: float | str) -> None:
         super().__init__()
         self.beta = beta
 
+    @abstractmethod
     def observe(self, x: Tensor) -> tuple[Features, Tensor]:
         """Return what the model sees in a batch, and the weights of its classes."""
-        raise NotImplementedError
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         seen, weights = self.observe(x)

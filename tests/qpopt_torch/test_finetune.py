@@ -1,5 +1,9 @@
 import logging
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -219,3 +223,47 @@ def test_diversity_enters_the_loss():
     cross_entropy = nn.functional.cross_entropy(seen.logits, data[0][1])
     assert losses[0] == pytest.approx(float(cross_entropy.detach()), rel=1e-5)
     assert losses[1] < losses[0]
+
+
+PROGRAM = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+from qpopt_torch import FineTuning, fine_tune
+from tests.qpopt_torch.small import batches
+from tests.qpopt_torch.test_sparse import sparse
+
+dist.init_process_group("gloo")
+x, y = (torch.cat(parts) for parts in zip(*batches(sizes=(8,) * 6)))
+dataset = TensorDataset(x, y)
+loader = DataLoader(dataset, batch_size=8, sampler=DistributedSampler(dataset))
+model = sparse()
+history = fine_tune(model, loader, FineTuning(epochs=8, lr=1e-3, momentum=0.9), progress=False)
+torch.save(dict(model.state_dict()), f"{sys.argv[1]}/{dist.get_rank()}.pt")
+print("losses", history.epochs[0]["loss"], history.epochs[-1]["loss"], flush=True)
+dist.destroy_process_group()
+"""
+
+
+def test_two_processes_train_one_model(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    done = subprocess.run(
+        [*command, "--nproc-per-node=2", str(program), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
+    parameters = dict(sparse().named_parameters())
+    assert same({key: first[key] for key in parameters}, second)
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("losses")]
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+    assert float(lines[0][1]) < float(lines[0][0])

@@ -124,6 +124,30 @@ def test_arguments_reach_the_solve(solved):
     assert sparse.solution.fingerprint
 
 
+class Noisy:
+    """Batches that are different every time, as augmentation makes them."""
+
+    def __iter__(self):
+        return ((x + torch.randn_like(x), y) for x, y in DATA)
+
+
+def test_statistics_are_of_the_samples_as_they_are(solved, tmp_path):
+    options = {"n_select": 5, "n_per_class": 2, "fine_tuning": SHORT, "progress": False}
+    sparsify(cnn(), Noisy(), statistics_loader=DATA, out=tmp_path, **options)
+    stored = qpopt_torch.Statistics.load(tmp_path / "statistics.npz")
+    direct = qpopt_torch.collect(cnn(), DATA, progress=False)
+    assert (stored.sums == direct.sums).all()
+
+
+def test_random_batches_give_the_same_instance_again(solved, tmp_path):
+    options = {"n_select": 5, "n_per_class": 2, "fine_tuning": SHORT, "progress": False}
+    first = sparsify(cnn(), Noisy(), out=tmp_path, **options)
+    torch.rand(3)
+    second = sparsify(cnn(), Noisy(), out=tmp_path, **options)
+    assert len(solved) == 1
+    assert torch.equal(first(DATA[0][0]), second(DATA[0][0]))
+
+
 def no_data():
     raise AssertionError("the statistics were collected before the counts were checked")
 
