@@ -6,7 +6,6 @@ from torch import nn
 
 from qpopt_torch import SparseClassifier, collect
 from tests.qpopt_torch.readable import NAMES, small_loader, small_sparse
-from tests.qpopt_torch.report.test_write import large_sparse
 
 VIEWS = ("overview", "classes", "class/2", "contrast/0/1", "features", "feature/0", "decisions")
 SECTIONS = ("Overview", "Classes", "Contrast", "Features", "Decisions", "Class map")
@@ -201,9 +200,8 @@ def test_series_are_drawn_as_lines(open_page, tmp_path):
     assert first.locator("canvas").count() == 2
 
 
-def test_two_hundred_classes(open_page, tmp_path):
-    sparse, loader = large_sparse(200, 50, 5)
-    page = open_page(sparse.report(tmp_path / "large.html", loader[:3], progress=False))
+def test_two_hundred_classes(open_page, large_report):
+    page = open_page(large_report)
     page.get_by_role("tab", name="Classes").click()
     page.get_by_text("200 classes", exact=True).wait_for()
     assert page.locator("#panel-classes .cards > li").count() == 200

@@ -3,14 +3,15 @@
 import json
 import re
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from qpopt import InvalidFile, Solution
+from qpopt import InvalidFile
 from qpopt_torch import SparseClassifier, collect, evaluate
 from tests.qpopt_torch.readable import NAMES, small_loader, small_network, small_sparse
+from tests.qpopt_torch.report.conftest import LIMIT
+from tests.qpopt_torch.report.test_encode import pixels
 
 
 def data_of(path):
@@ -121,34 +122,14 @@ def test_without_maps_solution_or_images(tmp_path):
     assert "SID@5" not in text
 
 
-def large_sparse(n_classes, n_select, n_per_class):
-    torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Conv2d(3, 64, 9, stride=9), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-        nn.Linear(64, n_classes),
-    ).eval()  # fmt: skip
-    rng = np.random.default_rng(0)
-    assignment = np.zeros((n_classes, n_select), dtype=bool)
-    for row in assignment:
-        row[rng.choice(n_select, n_per_class, replace=False)] = True
-    x = torch.randn(n_classes * 6, 3, 63, 63)
-    y = torch.arange(len(x)) % n_classes
-    loader = list(zip(x.split(200), y.split(200), strict=True))
-    statistics = collect(model, loader, progress=False)
-    solution = Solution(np.arange(n_select), assignment, 1.0)
-    return SparseClassifier.from_solution(model, solution, statistics), loader
-
-
-def test_two_hundred_classes_fit_into_the_limit(tmp_path):
-    """Noise is what images compress worst; a tight limit makes them smaller."""
-    sparse, loader = large_sparse(200, 50, 5)
-    path = sparse.report(tmp_path / "large.html", loader, max_bytes=4_000_000, progress=False)
-    assert path.stat().st_size <= 4_000_000
-    _, data = data_of(path)
+def test_two_hundred_classes_fit_into_the_limit(large_report):
+    assert large_report.stat().st_size <= LIMIT
+    _, data = data_of(large_report)
     assert (len(data["classes"]), len(data["features"])) == (200, 50)
     assert all(len(entry["samples"]) == 4 for entry in data["classes"])
     assert all(len(entry["samples"]) == 12 for entry in data["features"])
     assert len(data["tree"]) == 199
+    assert pixels(data["images"][0]).shape[0] < 63  # smaller than they came
 
 
 def test_a_place_that_cannot_be_written(tmp_path):
