@@ -19,3 +19,27 @@ class InvalidSolution(QpoptError, ValueError):
 
 class InvalidFile(QpoptError):
     """A file is missing, damaged, foreign, or written by a newer version."""
+
+
+class InvalidArgument(QpoptError, ValueError):
+    """An argument of a solve is unknown or out of range."""
+
+
+class InvalidStart(InvalidArgument):
+    """A start solution is not feasible for the instance."""
+
+
+class MissingSolver(QpoptError):
+    """A solver is not installed, or no solver of that name is known."""
+
+
+class SolverLimit(QpoptError):
+    """A model is larger than a solver's licence allows."""
+
+
+class UnsupportedModel(QpoptError):
+    """A solver cannot take this kind of model."""
+
+
+class SolverFailure(QpoptError):
+    """A solver broke down or gave an answer that cannot be right."""

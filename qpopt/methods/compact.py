@@ -1,0 +1,63 @@
+"""The compact form with uniqueness cuts: exact, for small and middling instances."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.instance import Instance
+from qpopt.methods.base import Method
+from qpopt.methods.forms import keep_quadratic
+from qpopt.methods.incumbent import Incumbent
+from qpopt.methods.lazy import solve_lazily
+from qpopt.methods.settings import Settings
+from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts
+from qpopt.models.compiled import Rows, Size
+from qpopt.solution import Solution
+from qpopt.solvers.base import Solver
+
+
+def solve_compact(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
+    """Solve the compact model, adding cuts where two classes have the same features.
+
+    Options
+    -------
+    objective
+        "quadratic" or "linear": whether redundancy stays a product; "auto" by default.
+    callbacks
+        False to add cuts only between solves, also where the solver could take them on the way.
+    """
+    assert solver is not None
+    settings.check_options("objective", "callbacks")
+    linear, quadratic = (compact_size(instance, quadratic=form) for form in (False, True))
+    keep = keep_quadratic(solver, quadratic, linear, settings)
+    incumbent = Incumbent(instance, settings, method="compact", solver=solver.name)
+
+    def work() -> None:
+        incumbent.say("building the model")
+        model = compile_compact(instance, quadratic=keep)
+
+        def separate(x: NDArray[np.float64]) -> Rows | None:
+            assignment = model.block("w", x) > 0.5
+            return duplicate_cuts(
+                assignment, instance.n_per_class, model.blocks["w"], model.n_variables
+            )
+
+        callbacks = bool(settings.option("callbacks", True))
+        solve_lazily(model, solver, incumbent, separate, callbacks=callbacks)
+
+    incumbent.run(work)
+    return incumbent.solution()
+
+
+def _sizes(instance: Instance) -> list[Size]:
+    return [compact_size(instance, quadratic=form) for form in (True, False)]
+
+
+METHOD = Method(
+    "compact",
+    "linear constraints, uniqueness by cuts: exact, for instances of some hundred features",
+    exact=True,
+    run=solve_compact,
+    sizes=_sizes,
+)

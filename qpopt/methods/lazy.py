@@ -1,0 +1,117 @@
+"""Solving a model whose remaining constraints are added only where a solution breaks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.errors import SolverFailure
+from qpopt.methods.incumbent import Incumbent
+from qpopt.models.compiled import CompiledModel, Rows
+from qpopt.models.start import start_vector
+from qpopt.solution import Status
+from qpopt.solvers.base import Solver, SolverResult
+
+Separate = Callable[[NDArray[np.float64]], Rows | None]
+"""Given a solution of the model, return the missing constraints that it breaks, or None."""
+
+
+def solve_lazily(
+    model: CompiledModel,
+    solver: Solver,
+    incumbent: Incumbent,
+    separate: Separate | None = None,
+    *,
+    callbacks: bool = True,
+) -> None:
+    """Solve a relaxation of the problem until nothing is violated, or until time is up.
+
+    Every selection that the solver finds is completed by its best feasible assignment and offered
+    to the incumbent. Every bound of the relaxation is a bound of the problem.
+
+    Parameters
+    ----------
+    model
+        The relaxation, with the variables s and w.
+    solver
+        A solver that can take it.
+    incumbent
+        Gets solutions, bounds, and `details["rounds"]`: for each round its seconds, the
+        constraints added and the status of the solver.
+    separate
+        Finds the violated constraints; None where the model is complete.
+    callbacks
+        Whether to add constraints while the solver runs, where it can do that; it is one round
+        then.
+    """
+    rounds: list[dict[str, float | int | str]] = []
+    incumbent.details["rounds"] = rounds
+    native = callbacks and separate is not None and solver.supports.lazy_callback
+    while not incumbent.out_of_time:
+        began = perf_counter()
+        incumbent.say(f"round {len(rounds) + 1}")
+        counter = _Counter(separate) if native and separate is not None else None
+        result = _solve(model, solver, incumbent, counter)
+        cuts = None
+        if result.x is not None:
+            incumbent.offer_selection(model.block("s", result.x))
+            cuts = separate(np.rint(result.x)) if separate is not None else None
+        incumbent.lower_bound(result.bound)
+        rounds.append(
+            {
+                "seconds": perf_counter() - began,
+                "added": (cuts.count if cuts else 0) + (counter.added if counter else 0),
+                "status": result.status.value,
+            }
+        )
+        if result.status is not Status.OPTIMAL or cuts is None or incumbent.proven:
+            break
+        model = model.with_rows(cuts)
+
+
+class _Counter:
+    """Separates whole solutions and counts what it finds."""
+
+    def __init__(self, separate: Separate) -> None:
+        self.separate = separate
+        self.added = 0
+
+    def __call__(self, x: NDArray[np.float64]) -> Rows | None:
+        rows = self.separate(np.rint(x))
+        self.added += rows.count if rows else 0
+        return rows
+
+
+def _solve(
+    model: CompiledModel, solver: Solver, incumbent: Incumbent, lazy: Separate | None
+) -> SolverResult:
+    settings = incumbent.settings
+    start = None
+    if incumbent.best is not None and solver.supports.warm_start:
+        start = start_vector(incumbent.instance, model, *incumbent.best)
+
+    def on_progress(x: NDArray[np.float64] | None, bound: float | None) -> None:
+        if x is not None:
+            incumbent.offer_selection(model.block("s", x))
+        incumbent.lower_bound(bound)
+
+    result = solver.solve(
+        model,
+        time_limit=incumbent.remaining,
+        gap=settings.gap,
+        seed=settings.seed,
+        threads=settings.threads,
+        start=start,
+        lazy=lazy,
+        on_progress=on_progress,
+    )
+    if result.status is Status.INFEASIBLE:
+        raise SolverFailure(
+            f"{solver.name} says that the model is infeasible, which cannot be; "
+            "try another solver."
+        )
+    incumbent.interrupted = result.status is Status.INTERRUPTED
+    return result

@@ -1,0 +1,37 @@
+"""The quadratic form as it stands, for solvers that take products in constraints."""
+
+from __future__ import annotations
+
+from qpopt.instance import Instance
+from qpopt.methods.base import Method
+from qpopt.methods.incumbent import Incumbent
+from qpopt.methods.lazy import solve_lazily
+from qpopt.methods.settings import Settings
+from qpopt.models.compiled import Size
+from qpopt.models.qcqp import compile_qcqp, qcqp_size
+from qpopt.solution import Solution
+from qpopt.solvers.base import Solver
+from qpopt.solvers.choice import check
+
+
+def solve_qcqp(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
+    """Solve the complete quadratic model in one go."""
+    assert solver is not None
+    settings.check_options()
+    check(solver, qcqp_size(instance))
+    incumbent = Incumbent(instance, settings, method="qcqp", solver=solver.name)
+    incumbent.run(lambda: solve_lazily(compile_qcqp(instance), solver, incumbent))
+    return incumbent.solution()
+
+
+def _sizes(instance: Instance) -> list[Size]:
+    return [qcqp_size(instance)]
+
+
+METHOD = Method(
+    "qcqp",
+    "the quadratic form of the definition, in one piece: exact, for small instances",
+    exact=True,
+    run=solve_qcqp,
+    sizes=_sizes,
+)

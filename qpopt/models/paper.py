@@ -1,0 +1,113 @@
+"""The relaxed model of the published scheme, tightened from round to round.
+
+Only the sum over all classes is prescribed at first. Classes that were ever short must find
+n_per_class features within Γ, the features ever selected; classes that were ever equal must differ
+within Γ. As w ≤ s, every product w·s is w itself; the product w_cd w_c'd is a variable p of its
+own, pushed up by p ≥ w_cd + w_c'd − 1, so any solver can take the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from qpopt.instance import Instance
+from qpopt.models.compile import compile_model
+from qpopt.models.compiled import CompiledModel, Size
+from qpopt.models.data import (
+    assigned_similarity,
+    data_of,
+    declare,
+    declare_charges,
+    only_selected,
+    selected_bias,
+)
+
+
+@dataclass(frozen=True)
+class Tightening:
+    """What the rounds so far have taught: features, classes and pairs of classes, all sorted.
+
+    Parameters
+    ----------
+    features
+        Γ, every feature that was ever selected.
+    short
+        Classes that ever had fewer than n_per_class features.
+    equal
+        Pairs c < c' of classes that ever had the same features.
+    """
+
+    features: tuple[int, ...] = ()
+    short: tuple[int, ...] = ()
+    equal: tuple[tuple[int, int], ...] = ()
+
+
+def paper_model(*, quadratic: bool) -> pyo.AbstractModel:
+    """Return the abstract model; `quadratic` keeps the products of s in the objective."""
+    model = pyo.AbstractModel("paper")
+    declare(model)
+    declare_charges(model, quadratic=quadratic)
+    model.gamma = pyo.Set(within=model.features)
+    model.short = pyo.Set(within=model.classes)
+    model.equal = pyo.Set(dimen=2)
+    model.p = pyo.Var(model.equal, model.gamma, bounds=(0, 1))
+    model.linked = pyo.Constraint(model.classes, model.features, rule=only_selected)
+    model.in_all = pyo.Constraint(rule=_in_all)
+    model.enough = pyo.Constraint(model.short, rule=_enough)
+    model.both = pyo.Constraint(model.equal, model.gamma, rule=_both)
+    model.distinct = pyo.Constraint(model.equal, rule=_distinct)
+    model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
+    return model
+
+
+def compile_paper(
+    instance: Instance, tightening: Tightening, *, quadratic: bool
+) -> CompiledModel:
+    """Build and compile the relaxed model of one round."""
+    data = {
+        None: {
+            **data_of(instance)[None],
+            "gamma": {None: list(tightening.features)},
+            "short": {None: list(tightening.short)},
+            "equal": {None: list(tightening.equal)},
+        }
+    }
+    model = paper_model(quadratic=quadratic).create_instance(data)
+    return compile_model(model, implied=("y", "p"))
+
+
+def paper_size(instance: Instance, tightening: Tightening, *, quadratic: bool) -> Size:
+    """Return the size of the model without building it."""
+    pairs = np.count_nonzero(instance.R) // 2
+    linked = instance.n_classes * instance.n_features
+    overlaps = len(tightening.equal) * len(tightening.features)
+    variables = instance.n_features + linked + overlaps
+    rows = 2 + linked + len(tightening.short) + overlaps + len(tightening.equal)
+    if quadratic:
+        return Size(variables, rows, quadratic_objective=pairs > 0)
+    return Size(variables + pairs, rows + pairs)
+
+
+def _in_all(model: Any) -> Any:
+    used = pyo.quicksum(model.w[c, d] for c in model.classes for d in model.features)
+    return used == model.n_per_class * len(model.classes)
+
+
+def _enough(model: Any, c: int) -> Any:
+    return pyo.quicksum(model.w[c, d] for d in model.gamma) >= model.n_per_class
+
+
+def _both(model: Any, c: int, other: int, d: int) -> Any:
+    return model.p[c, other, d] >= model.w[c, d] + model.w[other, d] - 1
+
+
+def _distinct(model: Any, c: int, other: int) -> Any:
+    return pyo.quicksum(model.p[c, other, d] for d in model.gamma) <= model.n_per_class - 1
+
+
+def _objective(model: Any) -> Any:
+    return assigned_similarity(model) - model.charges + selected_bias(model)

@@ -1,0 +1,63 @@
+"""The quadratic form of the problem, as it is defined: the reference for the other formulations.
+
+Similarity and the counts per class are products w·s. Two classes differ when Σ_d w_cd w_c'd is
+below n_per_class; features that are not selected may count there too, because w can be 0 for them
+without changing anything else, so no optimum is lost and the constraint stays quadratic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from qpopt.instance import Instance
+from qpopt.models.compile import compile_model
+from qpopt.models.compiled import CompiledModel, Size
+from qpopt.models.data import data_of, declare, declare_charges, selected_bias
+
+
+def qcqp_model() -> pyo.AbstractModel:
+    """Return the abstract model."""
+    model = pyo.AbstractModel("qcqp")
+    declare(model)
+    declare_charges(model, quadratic=True)
+    model.class_pairs = pyo.Set(dimen=2, initialize=_class_pairs)
+    model.per_class = pyo.Constraint(model.classes, rule=_per_class)
+    model.distinct = pyo.Constraint(model.class_pairs, rule=_distinct)
+    model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
+    return model
+
+
+def compile_qcqp(instance: Instance) -> CompiledModel:
+    """Build and compile the quadratic form of an instance."""
+    return compile_model(qcqp_model().create_instance(data_of(instance)))
+
+
+def qcqp_size(instance: Instance) -> Size:
+    """Return the size of the model without building it."""
+    variables = instance.n_features * (instance.n_classes + 1)
+    return Size(variables, rows=1, quadratic_objective=True, quadratic_rows=True)
+
+
+def _class_pairs(model: Any) -> list[tuple[int, int]]:
+    return [(c, other) for c in model.classes for other in model.classes if c < other]
+
+
+def _per_class(model: Any, c: int) -> Any:
+    used = pyo.quicksum(model.w[c, d] * model.s[d] for d in model.features)
+    return used == model.n_per_class
+
+
+def _distinct(model: Any, c: int, other: int) -> Any:
+    shared = pyo.quicksum(model.w[c, d] * model.w[other, d] for d in model.features)
+    return shared <= model.n_per_class - 1
+
+
+def _objective(model: Any) -> Any:
+    similarity = pyo.quicksum(
+        model.similarity[c, d] * model.w[c, d] * model.s[d]
+        for c in model.classes
+        for d in model.features
+    )
+    return similarity - model.charges + selected_bias(model)

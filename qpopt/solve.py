@@ -1,0 +1,178 @@
+"""solve: choose a method and a solver, run them, return a Solution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qpopt import _checks
+from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
+from qpopt.instance import Instance
+from qpopt.methods.registry import find_method
+from qpopt.methods.settings import Report, Settings, Start
+from qpopt.solution import Solution
+from qpopt.solvers.choice import choose
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "auto",
+    solver: str = "auto",
+    time_limit: float | None = None,
+    gap: float = 1e-4,
+    seed: int = 0,
+    threads: int | None = None,
+    start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    progress: bool | Report = False,
+    options: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solve an instance.
+
+    Whatever happens on the way, the best feasible solution known is returned, so the result is
+    never worse than the start. Ctrl-C ends the solve with status `interrupted` and that solution.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    method
+        "auto" or the name of a method: `compact` and `qcqp` are exact, `paper` is the published
+        scheme.
+    solver
+        "auto" or the name of a solver; see `available_solvers`.
+    time_limit
+        Seconds for everything together; None for no limit.
+    gap
+        Stop when (bound − objective) / |objective| is at most this.
+    seed
+        Seed of everything random. The same seed gives the same solution on the same machine,
+        unless a time limit is reached or a solver uses several threads.
+    threads
+        How many threads to use; None leaves it to the solver.
+    start
+        A solution to start from: a Solution, a selection, or a pair of selection and assignment.
+    progress
+        True shows a live line where there is a terminal; a function is called with every new trace
+        point and a note.
+    options
+        What only the method understands; see its documentation.
+
+    Returns
+    -------
+    Solution
+        `details["rounds"]` tells of every round of a method that has rounds.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is unknown or out of range; InvalidStart if the start is not feasible.
+    MissingSolver, UnsupportedModel, SolverLimit
+        If the solver is not there, cannot take the model of the method, or may not for its size.
+    SolverFailure
+        If the solver breaks down.
+    """
+    chosen = find_method(method)
+    settings = Settings(
+        time_limit=_checked_number("time_limit", time_limit) if time_limit is not None else None,
+        gap=_checked_number("gap", gap),
+        seed=_checked_count("seed", seed, least=0),
+        threads=None if threads is None else _checked_count("threads", threads, least=1),
+        start=None if start is None else checked_start(instance, start),
+        options=dict(options or {}),
+    )
+    engine = None
+    if chosen.sizes is not None:
+        engine = choose(solver, chosen.sizes(instance), chosen.preference)
+    with ExitStack() as stack:
+        if callable(progress):
+            settings = replace(settings, report=progress)
+        elif progress:
+            from qpopt.progress import LiveLine
+
+            settings = replace(settings, report=stack.enter_context(LiveLine()))
+        return chosen.run(instance, engine, settings)
+
+
+def checked_start(
+    instance: Instance, start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike]
+) -> Start:
+    """Return a start in the form that methods take.
+
+    Raises
+    ------
+    InvalidStart
+        If it is not a feasible solution of the instance, with the reason.
+    """
+    from qpopt.search.assignment import assign
+
+    assignment: Any = None
+    if isinstance(start, Solution):
+        if start.selection is None:
+            raise InvalidStart(f"The start holds no solution: its solve ended {start.status}.")
+        selection: Any = start.selection
+        assignment = start.assignment
+    elif isinstance(start, tuple) and len(start) == 2 and np.ndim(start[1]) == 2:
+        selection, assignment = start
+    else:
+        selection = start
+    try:
+        features = _checks.selection(selection, instance.n_features)
+        order = np.argsort(features)
+        if assignment is not None:
+            checked = _checks.assignment(
+                assignment, instance.n_classes, features, instance.n_features
+            )
+            assignment = checked[:, order]
+    except InvalidInstance as error:
+        raise InvalidStart(f"The start does not fit the instance: {error}") from None
+    features = features[order]
+    if reason := _infeasible_selection(instance, features.tolist()):
+        raise InvalidStart(f"The start is not feasible: {reason}")
+    if assignment is None:
+        assignment = assign(instance.A, features, instance.n_per_class)
+    if reason := _infeasible_assignment(instance, assignment):
+        raise InvalidStart(f"The start is not feasible: {reason}")
+    return Start(features, assignment)
+
+
+def _infeasible_selection(instance: Instance, features: list[int]) -> str:
+    if len(features) != instance.n_select:
+        return f"it selects {len(features)} features instead of {instance.n_select}."
+    for d in instance.include:
+        if d not in features:
+            return f"feature {d} must be selected and is not."
+    for d in instance.exclude:
+        if d in features:
+            return f"feature {d} must not be selected and is."
+    return ""
+
+
+def _infeasible_assignment(instance: Instance, assignment: Any) -> str:
+    holders: dict[bytes, int] = {}
+    for c, row in enumerate(assignment):
+        if row.sum() != instance.n_per_class:
+            return f"class {c} has {row.sum()} features instead of {instance.n_per_class}."
+        other = holders.setdefault(row.tobytes(), c)
+        if other != c:
+            return f"classes {other} and {c} have the same features."
+    return ""
+
+
+def _checked_number(label: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value < 0:
+        raise InvalidArgument(f"{label} must be a number of at least 0, not {value!r}.")
+    return float(value)
+
+
+def _checked_count(label: str, value: Any, *, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidArgument(f"{label} must be a whole number of at least {least}, not {value!r}.")
+    return int(value)

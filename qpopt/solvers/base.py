@@ -1,0 +1,163 @@
+"""What every solver is to qpopt: a name, what it can take, and one method.
+
+A solver of your own is a subclass of `Solver` with a `name` and a `solve` method, announced by its
+package as an entry point::
+
+    [options.entry_points]
+    qpopt.solvers =
+        mine = my_package:MySolver
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.models.compiled import CompiledModel, Rows
+from qpopt.solution import Status
+
+Floats = NDArray[np.float64]
+
+Lazy = Callable[[Floats], Rows | None]
+"""Given a solution, return the constraints that it breaks, or None where it breaks none."""
+
+OnProgress = Callable[[Floats | None, float | None], None]
+"""Told of a new solution, a new bound, or both, while the solver runs."""
+
+
+@dataclass(frozen=True)
+class Supports:
+    """What a solver can take.
+
+    Parameters
+    ----------
+    quadratic_objective, quadratic_constraints
+        Products of integer variables, convex or not.
+    lazy_callback
+        Constraints that are added while the solver runs.
+    warm_start
+        A solution to start from.
+    """
+
+    quadratic_objective: bool = False
+    quadratic_constraints: bool = False
+    lazy_callback: bool = False
+    warm_start: bool = False
+
+
+class Limits(NamedTuple):
+    """The largest model that a licence allows."""
+
+    variables: int
+    rows: int
+    quadratic_variables: int
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a solver can be used here.
+
+    Parameters
+    ----------
+    installed
+        Whether its package is there.
+    version
+        The version of the package; empty where it is not installed.
+    licensed
+        Whether it may be used without limits.
+    limits
+        What a limited licence allows; None where there is no limit.
+    problem
+        Why it cannot be used although it is installed; empty where it can.
+    """
+
+    installed: bool
+    version: str = ""
+    licensed: bool = True
+    limits: Limits | None = None
+    problem: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether at least small models can be solved."""
+        return self.installed and not self.problem
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """What a solver found.
+
+    Parameters
+    ----------
+    status
+        `optimal` within the gap, `feasible`, `infeasible`, `no_solution` or `interrupted`.
+    x
+        The best solution found, or None.
+    objective
+        Its value in the model, or None.
+    bound
+        A number that no solution of the model exceeds, or None.
+    """
+
+    status: Status
+    x: Floats | None = None
+    objective: float | None = None
+    bound: float | None = None
+
+
+class Solver(ABC):
+    """One solver. It knows compiled models and nothing of features or classes."""
+
+    name: ClassVar[str]
+    supports: ClassVar[Supports] = Supports()
+    install: ClassVar[str] = ""
+    """The command that installs the solver, for error messages."""
+
+    def availability(self) -> Availability:
+        """Tell whether the solver can be used here."""
+        return Availability(installed=True)
+
+    @abstractmethod
+    def solve(
+        self,
+        model: CompiledModel,
+        *,
+        time_limit: float | None = None,
+        gap: float = 1e-4,
+        seed: int = 0,
+        threads: int | None = None,
+        start: Floats | None = None,
+        lazy: Lazy | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SolverResult:
+        """Maximise a model.
+
+        Parameters
+        ----------
+        model
+            The model; it fits what the solver supports and its limits.
+        time_limit
+            Seconds; None for no limit.
+        gap
+            Stop when (bound − objective) / |objective| is at most this.
+        seed
+            Seed of everything random.
+        threads
+            How many threads to use; None leaves it to the solver.
+        start
+            A feasible solution to start from.
+        lazy
+            Checks every new solution; given only where `supports.lazy_callback` is set.
+        on_progress
+            Told of new solutions and bounds.
+
+        Returns
+        -------
+        SolverResult
+            With status `interrupted` after Ctrl-C, and the best solution found until then.
+        """

@@ -1,0 +1,195 @@
+"""CP-SAT of OR-Tools: integer models whose constraints have whole coefficients.
+
+The objective is scaled to whole numbers. What the rounding can amount to is added to the bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.errors import UnsupportedModel
+from qpopt.models.compiled import CompiledModel, Kind
+from qpopt.solution import Status
+from qpopt.solvers.base import (
+    Availability,
+    Floats,
+    Lazy,
+    OnProgress,
+    Solver,
+    SolverResult,
+    Supports,
+)
+from qpopt.solvers.packages import load, package_availability
+from qpopt.solvers.running import Run
+
+MODULE = "ortools.sat.python.cp_model"
+ACCURACY = 1e-7
+"""The rounding error of the objective that is aimed at, relative to its largest coefficient."""
+LARGEST_EXPONENT = 52
+"""The scaled objective never exceeds two to this power, so that a float can hold it exactly."""
+
+
+class CpSat(Solver):
+    """CP-SAT takes whole numbers only, no products, and no constraints while it runs."""
+
+    name = "cpsat"
+    supports = Supports(warm_start=True)
+    install = "pip install 'qpopt[cpsat]'"
+
+    def availability(self) -> Availability:
+        """Tell whether ortools is installed."""
+        return package_availability("ortools", MODULE)
+
+    def solve(
+        self,
+        model: CompiledModel,
+        *,
+        time_limit: float | None = None,
+        gap: float = 1e-4,
+        seed: int = 0,
+        threads: int | None = None,
+        start: Floats | None = None,
+        lazy: Lazy | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SolverResult:
+        """Maximise a model; see `Solver.solve`."""
+        cp_model = load(MODULE)
+        scaled = scale_objective(model)
+        built, variables = _build(cp_model, model, scaled)
+        if start is not None:
+            for variable, value in zip(variables, np.rint(start).astype(int).tolist(), strict=True):
+                built.add_hint(variable, value)
+        solver = cp_model.CpSolver()
+        parameters = solver.parameters
+        parameters.relative_gap_limit = gap
+        parameters.random_seed = seed % 2**31
+        parameters.num_workers = threads or 0
+        if time_limit is not None:
+            parameters.max_time_in_seconds = max(time_limit, 0.0)
+        # Ctrl-C is the business of `Run`; CP-SAT's own handler would take it away from Python.
+        parameters.catch_sigint_signal = False
+        run = Run(solver.stop_search)
+        reporter = None
+        if on_progress is not None:
+            tell = run.guard(on_progress, None)
+            reporter = _reporter(cp_model, tell, scaled)
+            solver.best_bound_callback = lambda bound: tell(None, scaled.bound(bound))
+        ended = run.wait_for(lambda: solver.solve(built, reporter))
+        return _result(cp_model, solver, ended, model, scaled, run.interrupted)
+
+
+class ScaledObjective(NamedTuple):
+    """An objective in whole numbers.
+
+    Parameters
+    ----------
+    coefficients
+        Whole numbers, about `factor` times the true coefficients.
+    factor
+        A power of two.
+    error
+        By how much the true objective may exceed the scaled one divided by `factor`.
+    constant
+        The constant of the true objective.
+    """
+
+    coefficients: NDArray[np.int64]
+    factor: float
+    error: float
+    constant: float
+
+    def bound(self, scaled_bound: float) -> float | None:
+        """Turn a bound of the scaled objective into one of the true objective."""
+        if not np.isfinite(scaled_bound) or abs(scaled_bound) >= 2.0**62:
+            return None
+        bound = scaled_bound / self.factor + self.constant
+        # Adding up the true objective is rounded too, once for every term.
+        rounding = len(self.coefficients) * np.finfo(float).eps * (abs(bound) + 1.0)
+        return float(bound + self.error + rounding)
+
+
+def scale_objective(model: CompiledModel) -> ScaledObjective:
+    """Choose the smallest power of two that rounds the objective accurately enough."""
+    reach = np.maximum(np.abs(model.lower), np.abs(model.upper))
+    largest = float(np.abs(model.c).max(initial=0.0))
+    total = float(np.abs(model.c) @ reach)
+    if largest == 0.0:
+        return ScaledObjective(np.zeros(model.n_variables, np.int64), 1.0, 0.0, model.constant)
+    highest = LARGEST_EXPONENT - int(np.ceil(np.log2(total)))
+    exponent = min(highest, int(np.ceil(-np.log2(largest))))
+    while True:
+        factor = 2.0**exponent
+        coefficients = np.rint(model.c * factor)
+        error = float(np.abs(model.c - coefficients / factor) @ reach)
+        if exponent >= highest or error <= ACCURACY * largest:
+            return ScaledObjective(coefficients.astype(np.int64), factor, error, model.constant)
+        exponent += 1
+
+
+def _build(
+    cp_model: Any, model: CompiledModel, scaled: ScaledObjective
+) -> tuple[Any, list[Any]]:
+    matrix, lower, upper = model.rows
+    if (model.kinds == Kind.CONTINUOUS).any():
+        raise UnsupportedModel("cpsat takes integer variables only; use highs, scip or gurobi.")
+    if not (matrix.data == np.rint(matrix.data)).all():
+        raise UnsupportedModel(
+            "cpsat takes constraints with whole coefficients only; use highs, scip or gurobi."
+        )
+    built = cp_model.CpModel()
+    variables = [
+        built.new_int_var(int(low), int(high), "")
+        for low, high in zip(np.ceil(model.lower), np.floor(model.upper), strict=True)
+    ]
+    # Bounds beyond what 64 bits hold stand for none.
+    low = np.ceil(np.maximum(lower, -(2.0**62))).astype(np.int64).tolist()
+    high = np.floor(np.minimum(upper, 2.0**62)).astype(np.int64).tolist()
+    weighted_sum = cp_model.LinearExpr.weighted_sum
+    ends = matrix.indptr.tolist()
+    columns = matrix.indices.tolist()
+    weights = matrix.data.astype(np.int64).tolist()
+    for row, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        members = [variables[j] for j in columns[first:last]]
+        expression = weighted_sum(members, weights[first:last])
+        built.add_linear_constraint(expression, low[row], high[row])
+    used = np.flatnonzero(scaled.coefficients).tolist()
+    built.maximize(
+        weighted_sum([variables[j] for j in used], scaled.coefficients[used].tolist())
+    )
+    return built, variables
+
+
+def _reporter(cp_model: Any, tell: OnProgress, scaled: ScaledObjective) -> Any:
+    class Reporter(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+        """Hands every solution on."""
+
+        def on_solution_callback(self) -> None:
+            x = np.array(self.response_proto.solution, dtype=np.float64)
+            tell(x, scaled.bound(self.best_objective_bound))
+
+    return Reporter()
+
+
+def _result(
+    cp_model: Any,
+    solver: Any,
+    ended: Any,
+    model: CompiledModel,
+    scaled: ScaledObjective,
+    interrupted: bool,
+) -> SolverResult:
+    if ended == cp_model.INFEASIBLE:
+        return SolverResult(Status.INFEASIBLE)
+    found = ended in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    x = np.array(solver.response_proto.solution, dtype=np.float64) if found else None
+    bound = scaled.bound(solver.best_objective_bound)
+    if ended == cp_model.OPTIMAL:
+        status = Status.OPTIMAL
+    elif interrupted:
+        status = Status.INTERRUPTED
+    else:
+        status = Status.FEASIBLE if found else Status.NO_SOLUTION
+    return SolverResult(status, x, None if x is None else model.value(x), bound)

@@ -1,0 +1,206 @@
+"""Gurobi: everything, but without a licence file only small models."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from qpopt.errors import SolverFailure
+from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
+from qpopt.solution import Status
+from qpopt.solvers.base import (
+    Availability,
+    Floats,
+    Lazy,
+    Limits,
+    OnProgress,
+    Solver,
+    SolverResult,
+    Supports,
+)
+from qpopt.solvers.packages import load, package_availability
+from qpopt.solvers.running import Run
+from qpopt.solvers.safety import outward
+
+SIZE_LIMITED = Limits(variables=2000, rows=2000, quadratic_variables=200)
+"""What the licence inside the package allows."""
+TOO_LARGE = 10010
+"""Gurobi's error number for a model beyond a size-limited licence."""
+
+
+class Gurobi(Solver):
+    """Gurobi takes products anywhere, lazy constraints and starts."""
+
+    name = "gurobi"
+    supports = Supports(
+        quadratic_objective=True, quadratic_constraints=True, lazy_callback=True, warm_start=True
+    )
+    install = "pip install 'qpopt[gurobi]'"
+
+    def availability(self) -> Availability:
+        """Tell whether gurobipy is installed and what its licence allows."""
+        package = package_availability("gurobipy", "gurobipy")
+        if not package.usable:
+            return package
+        try:
+            limited = _size_limited()
+        except SolverFailure as error:
+            return Availability(True, package.version, licensed=False, problem=str(error))
+        return Availability(
+            True, package.version, licensed=not limited, limits=SIZE_LIMITED if limited else None
+        )
+
+    def solve(
+        self,
+        model: CompiledModel,
+        *,
+        time_limit: float | None = None,
+        gap: float = 1e-4,
+        seed: int = 0,
+        threads: int | None = None,
+        start: Floats | None = None,
+        lazy: Lazy | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SolverResult:
+        """Maximise a model; see `Solver.solve`."""
+        gurobipy = load("gurobipy")
+        with gurobipy.Model(env=_environment()) as built:
+            x = _build(gurobipy, built, model)
+            built.Params.MIPGap = gap
+            built.Params.MIPGapAbs = 0.0
+            built.Params.Seed = seed % 2_000_000_000
+            if threads is not None:
+                built.Params.Threads = threads
+            if time_limit is not None:
+                built.Params.TimeLimit = max(time_limit, 0.0)
+            if start is not None:
+                x.Start = start
+            run = Run(built.terminate)
+            callback = None
+            if lazy is not None or on_progress is not None:
+                built.Params.LazyConstraints = int(lazy is not None)
+                callback = run.guard(_callback(gurobipy, x, lazy, on_progress), None)
+            run.wait_for(lambda: built.optimize(callback))
+            return _result(gurobipy, built, x, model, run.interrupted)
+
+
+@cache
+def _environment() -> Any:
+    """Start Gurobi once, silently."""
+    gurobipy = load("gurobipy")
+    try:
+        environment = gurobipy.Env(empty=True)
+        environment.setParam("OutputFlag", 0)
+        environment.start()
+    except gurobipy.GurobiError as error:
+        raise SolverFailure(f"Gurobi cannot be started: {error}.") from error
+    return environment
+
+
+@cache
+def _size_limited() -> bool:
+    """Find out by a trivial model one variable too large."""
+    gurobipy = load("gurobipy")
+    with gurobipy.Model(env=_environment()) as trial:
+        trial.addMVar(SIZE_LIMITED.variables + 1)
+        try:
+            trial.optimize()
+        except gurobipy.GurobiError as error:
+            if error.errno == TOO_LARGE:
+                return True
+            raise SolverFailure(f"Gurobi cannot be used: {error}.") from error
+    return False
+
+
+def _build(gurobipy: Any, built: Any, model: CompiledModel) -> Any:
+    integer = model.kinds == Kind.INTEGER
+    x = built.addMVar(
+        model.n_variables,
+        lb=model.lower,
+        ub=model.upper,
+        vtype=np.where(integer, "I", "C"),
+    )
+    _add_rows(gurobipy, model.rows, lambda *row: built.addMConstr(row[0], x, *row[1:]))
+    for row in model.quadratic_rows:
+        form = _matrix(row.products, model.n_variables)
+        linear = np.zeros(model.n_variables)
+        linear[row.variables] = row.coefficients
+        if np.isfinite(row.upper):
+            built.addMQConstr(form, linear, "<", row.upper, x, x, x)
+        if np.isfinite(row.lower):
+            built.addMQConstr(form, linear, ">", row.lower, x, x, x)
+    form = None if model.products is None else _matrix(model.products, model.n_variables)
+    built.setMObjective(
+        form, model.c, model.constant, x, x, x, sense=gurobipy.GRB.MAXIMIZE
+    )
+    return x
+
+
+def _add_rows(gurobipy: Any, rows: Rows, add: Any) -> None:
+    """Add two-sided rows as equations and inequalities, as Gurobi has them."""
+    equal = rows.lower == rows.upper
+    for sense, where, side in (
+        ("=", equal, rows.upper),
+        ("<", ~equal & np.isfinite(rows.upper), rows.upper),
+        (">", ~equal & np.isfinite(rows.lower), rows.lower),
+    ):
+        if where.any():
+            add(rows.matrix[where], sense, side[where])
+
+
+def _matrix(products: Products, n: int) -> sparse.csr_array:
+    return sparse.csr_array((products.values, (products.first, products.second)), shape=(n, n))
+
+
+def _callback(gurobipy: Any, x: Any, lazy: Lazy | None, on_progress: OnProgress | None) -> Any:
+    codes = gurobipy.GRB.Callback
+
+    def react(built: Any, where: int) -> None:
+        if where == codes.MIPSOL:
+            found = np.array(built.cbGetSolution(x))
+            bound = _bound(built.cbGet(codes.MIPSOL_OBJBND))
+            if on_progress is not None:
+                on_progress(found, bound)
+            broken = None if lazy is None else lazy(found)
+            if broken is not None:
+                _add_rows(
+                    gurobipy,
+                    broken,
+                    lambda matrix, sense, side: [
+                        built.cbLazy(matrix[[i]] @ x, _sense(gurobipy, sense), side[i])
+                        for i in range(len(side))
+                    ],
+                )
+        elif where == codes.MIP and on_progress is not None:
+            on_progress(None, _bound(built.cbGet(codes.MIP_OBJBND)))
+
+    return react
+
+
+def _sense(gurobipy: Any, sense: str) -> str:
+    codes = gurobipy.GRB
+    return {"=": codes.EQUAL, "<": codes.LESS_EQUAL, ">": codes.GREATER_EQUAL}[sense]
+
+
+def _result(
+    gurobipy: Any, built: Any, x: Any, model: CompiledModel, interrupted: bool
+) -> SolverResult:
+    codes = gurobipy.GRB
+    if built.Status in (codes.INFEASIBLE, codes.INF_OR_UNBD):
+        return SolverResult(Status.INFEASIBLE)
+    found = np.array(x.X) if built.SolCount else None
+    bound = _bound(built.ObjBound)
+    if built.Status == codes.OPTIMAL:
+        status = Status.OPTIMAL
+    elif interrupted:
+        status = Status.INTERRUPTED
+    else:
+        status = Status.NO_SOLUTION if found is None else Status.FEASIBLE
+    return SolverResult(status, found, None if found is None else model.value(found), bound)
+
+
+def _bound(value: float) -> float | None:
+    return outward(value) if abs(value) < 1e99 else None

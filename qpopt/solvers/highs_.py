@@ -1,0 +1,143 @@
+"""HiGHS, the default solver: mixed-integer linear models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qpopt.models.compiled import CompiledModel, Kind
+from qpopt.solution import Status
+from qpopt.solvers.base import (
+    Availability,
+    Floats,
+    Lazy,
+    OnProgress,
+    Solver,
+    SolverResult,
+    Supports,
+)
+from qpopt.solvers.packages import load, package_availability
+from qpopt.solvers.running import Run
+from qpopt.solvers.safety import outward
+
+
+class Highs(Solver):
+    """HiGHS takes integer variables or products, not both, and has no lazy constraints."""
+
+    name = "highs"
+    supports = Supports(warm_start=True)
+    install = "pip install highspy"
+
+    def availability(self) -> Availability:
+        """Tell whether highspy is installed."""
+        return package_availability("highspy", "highspy")
+
+    def solve(
+        self,
+        model: CompiledModel,
+        *,
+        time_limit: float | None = None,
+        gap: float = 1e-4,
+        seed: int = 0,
+        threads: int | None = None,
+        start: Floats | None = None,
+        lazy: Lazy | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SolverResult:
+        """Maximise a model; see `Solver.solve`."""
+        highspy = load("highspy")
+        # The threads are shared by all models of the process and keep the number they began with.
+        highspy.Highs.resetGlobalScheduler(True)
+        highs = highspy.Highs()
+        options = {
+            "output_flag": False,
+            "mip_rel_gap": gap,
+            "mip_abs_gap": 0.0,
+            "random_seed": seed % 2**31,
+            "threads": threads or 0,
+        }
+        if time_limit is not None:
+            options["time_limit"] = max(time_limit, 0.0)
+        for option, value in options.items():
+            highs.setOptionValue(option, value)
+        _pass_model(highs, model)
+        if start is not None:
+            highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+        stopped = False
+
+        def stop() -> None:
+            nonlocal stopped
+            stopped = True
+
+        run = Run(stop)
+
+        def poll(event: Any) -> None:
+            if stopped:
+                event.interrupt()
+
+        highs.cbMipInterrupt += poll
+        highs.cbSimplexInterrupt += poll
+        if on_progress is not None:
+            tell = run.guard(on_progress, None)
+            highs.cbMipImprovingSolution += lambda event: tell(
+                np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
+            )
+            highs.cbMipLogging += lambda event: tell(
+                None, _bound(event.data_out.mip_dual_bound)
+            )
+        run.wait_for(highs.run)
+        return _result(highs, model, run.interrupted)
+
+
+def _pass_model(highs: Any, model: CompiledModel) -> None:
+    highspy = load("highspy")
+    matrix = model.rows.matrix
+    types = highspy.HighsVarType
+    code = {
+        Kind.CONTINUOUS: types.kContinuous,
+        Kind.INTEGER: types.kInteger,
+        Kind.IMPLIED: types.kImplicitInteger,
+    }
+    codes = np.array([int(code[Kind(kind)]) for kind in range(len(Kind))], dtype=np.int32)
+    highs.passModel(
+        model.n_variables,
+        model.rows.count,
+        matrix.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMaximize),
+        model.constant,
+        model.c,
+        model.lower,
+        model.upper,
+        model.rows.lower,
+        model.rows.upper,
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        codes[model.kinds],
+    )
+
+
+def _result(highs: Any, model: CompiledModel, interrupted: bool) -> SolverResult:
+    highspy = load("highspy")
+    ended = highs.getModelStatus()
+    statuses = highspy.HighsModelStatus
+    if ended in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+        return SolverResult(Status.INFEASIBLE)
+    info = highs.getInfo()
+    x = None
+    if info.primal_solution_status == 2:
+        x = np.array(highs.getSolution().col_value)
+    bound = _bound(info.mip_dual_bound)
+    if ended == statuses.kOptimal and x is not None:
+        status = Status.OPTIMAL
+    elif interrupted:
+        status = Status.INTERRUPTED
+    else:
+        status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
+    return SolverResult(status, x, None if x is None else model.value(x), bound)
+
+
+def _bound(value: float) -> float | None:
+    return outward(value) if np.isfinite(value) else None

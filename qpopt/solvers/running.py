@@ -1,0 +1,79 @@
+"""Running a solver so that Ctrl-C stops it and errors in callbacks come out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import Any, TypeVar
+
+from qpopt.errors import QpoptError, SolverFailure
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.05
+"""How often the waiting thread wakes up to notice Ctrl-C."""
+
+
+class Run:
+    """One run of a solver in a thread of its own.
+
+    Python sees Ctrl-C only in its main thread and only between two steps of its own, so the
+    solver's long calls must not be made there.
+
+    Parameters
+    ----------
+    stop
+        Asks the solver to end soon; called from another thread than the solver's.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self.stop = stop
+        self.interrupted = False
+        self.error: BaseException | None = None
+
+    def guard(self, callback: Callable[..., T], default: T) -> Callable[..., T]:
+        """Wrap a callback: its first error ends the solve and is raised by `wait_for`."""
+
+        def guarded(*arguments: Any) -> T:
+            if self.error is not None:
+                return default
+            try:
+                return callback(*arguments)
+            except BaseException as error:
+                self.error = error
+                self.stop()
+                return default
+
+        return guarded
+
+    def wait_for(self, work: Callable[[], T]) -> T:
+        """Do the work in a thread and return its result, also after Ctrl-C.
+
+        Raises
+        ------
+        SolverFailure
+            If the solver raised an error of its own.
+        """
+        results: list[T] = []
+
+        def run() -> None:
+            try:
+                results.append(work())
+            except BaseException as error:
+                self.error = self.error or error
+
+        thread = Thread(target=run, name="qpopt-solver", daemon=True)
+        thread.start()
+        while thread.is_alive():
+            try:
+                thread.join(POLL_SECONDS)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                self.stop()
+        if self.error is None:
+            return results[0]
+        if isinstance(self.error, KeyboardInterrupt | QpoptError):
+            raise self.error
+        raise SolverFailure(
+            f"The solver failed: {type(self.error).__name__}: {self.error}"
+        ) from self.error

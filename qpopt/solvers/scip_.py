@@ -1,0 +1,248 @@
+"""SCIP: products anywhere; a quadratic objective becomes a constraint on one more variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
+from qpopt.solution import Status
+from qpopt.solvers.base import (
+    Availability,
+    Floats,
+    Lazy,
+    OnProgress,
+    Solver,
+    SolverResult,
+    Supports,
+)
+from qpopt.solvers.packages import load, package_availability
+from qpopt.solvers.running import Run
+from qpopt.solvers.safety import outward
+
+AFTER_ALL_OTHERS = -9_000_000
+"""Priority with which lazy constraints are looked at only where the stated ones hold."""
+LETTERS = {Kind.CONTINUOUS: "C", Kind.INTEGER: "I", Kind.IMPLIED: "M"}
+
+
+class Scip(Solver):
+    """SCIP takes products anywhere, lazy constraints and starts, and uses one thread."""
+
+    name = "scip"
+    supports = Supports(
+        quadratic_objective=True, quadratic_constraints=True, lazy_callback=True, warm_start=True
+    )
+    install = "pip install 'qpopt[scip]'"
+
+    def availability(self) -> Availability:
+        """Tell whether pyscipopt is installed."""
+        return package_availability("pyscipopt", "pyscipopt")
+
+    def solve(
+        self,
+        model: CompiledModel,
+        *,
+        time_limit: float | None = None,
+        gap: float = 1e-4,
+        seed: int = 0,
+        threads: int | None = None,
+        start: Floats | None = None,
+        lazy: Lazy | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SolverResult:
+        """Maximise a model; see `Solver.solve`."""
+        pyscipopt = load("pyscipopt")
+        scip = pyscipopt.Model()
+        scip.hideOutput()
+        scip.setParam("limits/gap", gap)
+        scip.setParam("randomization/randomseedshift", seed % 2**31)
+        # Ctrl-C is the business of `Run`.
+        scip.setParam("misc/catchctrlc", False)
+        if time_limit is not None:
+            scip.setParam("limits/time", max(time_limit, 0.0))
+        built = _Built(pyscipopt, scip, model)
+        run = Run(scip.interruptSolve)
+        if lazy is not None:
+            built.check_with(run.guard(lazy, None))
+        if on_progress is not None:
+            built.report_to(run.guard(on_progress, None))
+        if start is not None:
+            built.start_from(start)
+        run.wait_for(scip.optimizeNogil)
+        return built.result(run.interrupted)
+
+
+class _Built:
+    """A model inside SCIP, its variables, and the extra variable of a quadratic objective."""
+
+    def __init__(self, pyscipopt: Any, scip: Any, model: CompiledModel) -> None:
+        self.pyscipopt = pyscipopt
+        self.scip = scip
+        self.model = model
+        self.variables = [
+            scip.addVar(vtype=LETTERS[Kind(kind)], lb=low, ub=high, obj=gain)
+            for kind, low, high, gain in zip(
+                model.kinds.tolist(),
+                model.lower.tolist(),
+                model.upper.tolist(),
+                model.c.tolist(),
+                strict=True,
+            )
+        ]
+        self.quadratic_value = None
+        self.add_rows(model.rows)
+        for row in model.quadratic_rows:
+            linear = self.linear(row.variables.tolist(), row.coefficients.tolist())
+            self.constrain(linear + self.products(row.products), row.lower, row.upper)
+        if model.products is not None:
+            self.quadratic_value = scip.addVar(lb=None, ub=None, obj=1.0)
+            scip.addCons(self.products(model.products) - self.quadratic_value >= 0.0)
+        scip.setMaximize()
+        scip.addObjoffset(model.constant)
+
+    def linear(self, columns: Iterable[int], weights: Iterable[float]) -> Any:
+        return self.pyscipopt.quicksum(
+            weight * self.variables[j] for j, weight in zip(columns, weights, strict=True)
+        )
+
+    def products(self, products: Products) -> Any:
+        return self.pyscipopt.quicksum(
+            value * self.variables[i] * self.variables[j]
+            for i, j, value in zip(*(part.tolist() for part in products), strict=True)
+        )
+
+    def constrain(self, expression: Any, low: float, high: float) -> None:
+        if low == high:
+            self.scip.addCons(expression == low)
+        elif not np.isfinite(low):
+            self.scip.addCons(expression <= high)
+        elif not np.isfinite(high):
+            self.scip.addCons(expression >= low)
+        else:
+            self.scip.addCons((expression <= high) >= low)
+
+    def add_rows(self, rows: Rows) -> None:
+        ends = rows.matrix.indptr.tolist()
+        columns = rows.matrix.indices.tolist()
+        weights = rows.matrix.data.tolist()
+        bounds = zip(rows.lower.tolist(), rows.upper.tolist(), strict=True)
+        for first, last, (low, high) in zip(ends[:-1], ends[1:], bounds, strict=True):
+            self.constrain(self.linear(columns[first:last], weights[first:last]), low, high)
+
+    def values(self, solution: Any) -> Floats:
+        return np.array([self.scip.getSolVal(solution, variable) for variable in self.variables])
+
+    def start_from(self, x: Floats) -> None:
+        solution = self.scip.createOrigSol()
+        for variable, value in zip(self.variables, x.tolist(), strict=True):
+            self.scip.setSolVal(solution, variable, value)
+        if self.quadratic_value is not None and self.model.products is not None:
+            self.scip.setSolVal(solution, self.quadratic_value, self.model.products.at(x))
+        self.scip.addSol(solution)
+
+    def check_with(self, lazy: Lazy) -> None:
+        # What SCIP concludes from the constraints it knows may be wrong for those it does not.
+        self.scip.setParam("misc/usesymmetry", 0)
+        self.scip.setParam("misc/allowstrongdualreds", False)
+        self.scip.setParam("misc/allowweakdualreds", False)
+        handler = _lazy_handler(self.pyscipopt, self, lazy)
+        self.scip.includeConshdlr(
+            handler,
+            "lazy",
+            "constraints that are added where a solution breaks them",
+            enfopriority=AFTER_ALL_OTHERS,
+            chckpriority=AFTER_ALL_OTHERS,
+            needscons=False,
+        )
+
+    def report_to(self, tell: OnProgress) -> None:
+        handler = _event_handler(self.pyscipopt, self, tell)
+        self.scip.includeEventhdlr(handler, "progress", "tells of new solutions and bounds")
+
+    def bound(self) -> float | None:
+        value = self.scip.getDualbound()
+        return outward(value) if abs(value) < self.scip.infinity() else None
+
+    def result(self, interrupted: bool) -> SolverResult:
+        ended = self.scip.getStatus()
+        if ended in ("infeasible", "inforunbd"):
+            return SolverResult(Status.INFEASIBLE)
+        x = self.values(self.scip.getBestSol()) if self.scip.getNSols() else None
+        if ended in ("optimal", "gaplimit") and x is not None:
+            status = Status.OPTIMAL
+        elif interrupted:
+            status = Status.INTERRUPTED
+        else:
+            status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
+        objective = None if x is None else self.model.value(x)
+        return SolverResult(status, x, objective, self.bound())
+
+
+def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
+    results = pyscipopt.SCIP_RESULT
+
+    class LazyHandler(pyscipopt.Conshdlr):  # type: ignore[misc]
+        """Refuses solutions that break a constraint not stated yet, and states it."""
+
+        def conscheck(
+            self,
+            constraints: Any,
+            solution: Any,
+            checkintegrality: bool,
+            checklprows: bool,
+            printreason: bool,
+            completely: bool,
+        ) -> dict[str, Any]:
+            broken = lazy(built.values(solution))
+            return {"result": results.FEASIBLE if broken is None else results.INFEASIBLE}
+
+        def consenfolp(
+            self, constraints: Any, nusefulconss: int, solinfeasible: bool
+        ) -> dict[str, Any]:
+            return self._enforce(solinfeasible)
+
+        def consenfops(
+            self, constraints: Any, nusefulconss: int, solinfeasible: bool, objinfeasible: bool
+        ) -> dict[str, Any]:
+            return self._enforce(solinfeasible)
+
+        def conslock(
+            self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int
+        ) -> None:
+            both = nlockspos + nlocksneg
+            for variable in built.variables:
+                self.model.addVarLocksType(variable, locktype, both, both)
+
+        def _enforce(self, infeasible_anyway: bool) -> dict[str, Any]:
+            broken = None if infeasible_anyway else lazy(built.values(None))
+            if broken is None:
+                return {"result": results.FEASIBLE}
+            built.add_rows(broken)
+            return {"result": results.CONSADDED}
+
+    return LazyHandler()
+
+
+def _event_handler(pyscipopt: Any, built: _Built, tell: OnProgress) -> Any:
+    events = pyscipopt.SCIP_EVENTTYPE
+
+    class Reporter(pyscipopt.Eventhdlr):  # type: ignore[misc]
+        """Hands every better solution on, and the bound after every node."""
+
+        def eventinit(self) -> None:
+            self.model.catchEvent(events.BESTSOLFOUND, self)
+            self.model.catchEvent(events.NODESOLVED, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(events.BESTSOLFOUND, self)
+            self.model.dropEvent(events.NODESOLVED, self)
+
+        def eventexec(self, event: Any) -> None:
+            found = None
+            if event.getType() == events.BESTSOLFOUND:
+                found = built.values(self.model.getBestSol())
+            tell(found, built.bound())
+
+    return Reporter()
