@@ -81,12 +81,12 @@ class _Matching:
         self.n_sets = n_sets
         self.numbers: dict[bytes, int] = {}
         n_groups = len(first)
-        self.sets = np.empty((n_groups, FIRST_LIST), np.int64)
-        self.values = np.empty((n_groups, FIRST_LIST))
+        self.sets: NDArray[np.int64] = np.empty((n_groups, FIRST_LIST), np.int64)
+        self.values: NDArray[np.float64] = np.empty((n_groups, FIRST_LIST))
         self.lengths = np.zeros(n_groups, np.int64)
         self.complete = np.zeros(n_groups, bool)
-        self.owner = np.full(4 * len(rows), -1, np.int64)
-        self.owner_value = np.zeros(4 * len(rows))
+        self.owner: NDArray[np.int64] = np.full(4 * len(rows), -1, np.int64)
+        self.owner_value: NDArray[np.float64] = np.zeros(4 * len(rows))
 
     def solve(self) -> NDArray[np.int64]:
         """Return the sets of the classes: sorted positions in the selection, one class a row."""

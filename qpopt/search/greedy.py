@@ -1,0 +1,33 @@
+"""greedy: one feature after the other, always the one that adds most."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.instance import Instance
+from qpopt.search.problem import in_units
+
+
+def greedy(instance: Instance) -> NDArray[np.int64]:
+    """Select features by their marginal gain, beginning with those that must be included.
+
+    Redundancy and bias count in full; uniqueness does not.
+
+    Parameters
+    ----------
+    instance
+        What to solve.
+
+    Returns
+    -------
+    NDArray
+        The selection, rising.
+    """
+    from qpopt.search.fill import fill  # numba takes a second to import
+
+    problem, _ = in_units(instance)
+    selected = np.zeros(instance.n_select, np.int64)
+    selected[: len(instance.include)] = instance.include
+    fill(problem, selected, len(instance.include), problem.allowed, 1, np.ones(1, np.uint64))
+    return np.sort(selected)

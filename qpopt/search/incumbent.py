@@ -1,0 +1,100 @@
+"""The best solution so far, shared by all workers, and the limits of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.instance import Instance
+from qpopt.search.assignment import assign
+from qpopt.solution import TracePoint
+
+Progress = Callable[[TracePoint], None]
+
+
+class Incumbent:
+    """Judges selections exactly, keeps the best one and says when to stop.
+
+    Parameters
+    ----------
+    instance
+        What to solve.
+    time_limit, step_limit, target
+        When to stop: after so many seconds, after so many steps of all workers together, as soon
+        as the objective is at least `target`. None means no such limit.
+    on_progress
+        Called with every improvement, one call at a time.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        time_limit: float | None,
+        step_limit: int | None,
+        target: float | None,
+        on_progress: Progress | None,
+    ) -> None:
+        self.instance = instance
+        self.selection: NDArray[np.int64] | None = None
+        self.assignment: NDArray[np.bool_] | None = None
+        self.objective = -np.inf
+        self.trace: list[TracePoint] = []
+        self.steps = 0
+        self._promised = 0
+        self._start = perf_counter()
+        self._limits = (time_limit, step_limit, target)
+        self._on_progress = on_progress
+        self._stopped = False
+        self._lock = Lock()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._start
+
+    @property
+    def done(self) -> bool:
+        """Whether a limit is reached."""
+        time_limit, step_limit, target = self._limits
+        return (
+            self._stopped
+            or (time_limit is not None and self.seconds >= time_limit)
+            or (step_limit is not None and self._promised >= step_limit)
+            or (target is not None and self.objective >= target)
+        )
+
+    def stop(self) -> None:
+        """Make every worker stop at the next occasion."""
+        self._stopped = True
+
+    def allot(self, wanted: int) -> int:
+        """Return how many of the `wanted` steps a worker may make before it asks again."""
+        step_limit = self._limits[1]
+        with self._lock:
+            steps = wanted if step_limit is None else min(wanted, step_limit - self._promised)
+            self._promised += steps
+        return steps
+
+    def made(self, steps: int, allotted: int) -> None:
+        """Report how many of the steps allotted were made."""
+        with self._lock:
+            self.steps += steps
+            self._promised -= allotted - steps
+
+    def judge(self, selection: NDArray[np.int64]) -> float:
+        """Return the objective of a selection with its best assignment, and keep it if best."""
+        selection = np.sort(selection)
+        assignment = assign(self.instance.A, selection, self.instance.n_per_class)
+        objective = self.instance.objective(selection, assignment).total
+        with self._lock:
+            if objective > self.objective:
+                self.selection, self.assignment = selection, assignment
+                self.objective = objective
+                self.trace.append(TracePoint(self.seconds, objective, None))
+                if self._on_progress is not None:
+                    self._on_progress(self.trace[-1])
+        return objective

@@ -1,0 +1,192 @@
+"""search: a good solution within a limit of time or steps."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import ArrayLike, NDArray
+
+from qpopt import _checks
+from qpopt.errors import InvalidInstance
+from qpopt.instance import Instance
+from qpopt.search.greedy import greedy
+from qpopt.search.incumbent import Incumbent, Progress
+from qpopt.search.problem import in_units
+from qpopt.search.worker import Worker
+from qpopt.solution import TracePoint
+
+DEFAULT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Parameters
+    ----------
+    selection
+        The selected features, rising.
+    assignment
+        Boolean classes × n_select, the best one for the selection with all classes distinct.
+    objective
+        Z.
+    trace
+        Every improvement: seconds and objective.
+    steps
+        Swaps made, by all workers together.
+    seconds
+        Wall time.
+    interrupted
+        Whether the user interrupted the search.
+    """
+
+    selection: NDArray[np.int64]
+    assignment: NDArray[np.bool_]
+    objective: float
+    trace: tuple[TracePoint, ...]
+    steps: int
+    seconds: float
+    interrupted: bool
+
+
+def search(
+    instance: Instance,
+    *,
+    time_limit: float | None = None,
+    step_limit: int | None = None,
+    target: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    start: ArrayLike | None = None,
+    on_progress: Progress | None = None,
+) -> SearchResult:
+    """Find a good solution: tabu search over swaps, with restarts and recombination.
+
+    The result always is a complete solution with distinct classes, however small the limits are.
+    With one thread and a limit of steps, the same seed gives the same result to the last bit. The
+    first call on a machine compiles for some seconds, which do not count.
+
+    Parameters
+    ----------
+    instance
+        What to solve.
+    time_limit
+        Seconds; 10 if there is no other limit.
+    step_limit
+        Swaps, of all threads together.
+    target
+        Stop as soon as the objective is at least this.
+    seed
+        Seed of all random choices.
+    threads
+        Workers that search side by side and share the best solution.
+    start
+        A selection to begin with, as indices or as a mask.
+    on_progress
+        Called with a `TracePoint` at every improvement.
+
+    Returns
+    -------
+    SearchResult
+        The best solution found. An interruption (Ctrl-C) returns it too.
+
+    Raises
+    ------
+    InvalidInstance
+        If `start` is not a selection of the instance, or a limit is out of range.
+    """
+    _check_limits(time_limit, step_limit, threads)
+    if time_limit is None and step_limit is None:
+        time_limit = DEFAULT_SECONDS
+    starts = _starts(instance, start)
+    problem, unit = in_units(instance)
+    incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress)
+    interrupted = False
+    try:
+        for selection in starts:
+            incumbent.judge(selection)
+        if _can_swap(instance):
+            seeds = SeedSequence(seed).spawn(threads)
+            _run(
+                [
+                    Worker(problem, unit, incumbent, seeds[i], starts if i == 0 else [])
+                    for i in range(threads)
+                ],
+                incumbent,
+            )
+    except KeyboardInterrupt:
+        interrupted = True
+    if incumbent.selection is None or incumbent.assignment is None:
+        incumbent.judge(starts[0])
+    assert incumbent.selection is not None
+    assert incumbent.assignment is not None
+    return SearchResult(
+        incumbent.selection,
+        incumbent.assignment,
+        incumbent.objective,
+        tuple(incumbent.trace),
+        incumbent.steps,
+        incumbent.seconds,
+        interrupted,
+    )
+
+
+def _run(workers: list[Worker], incumbent: Incumbent) -> None:
+    """Run one worker here, several in threads of their own."""
+    if len(workers) == 1:
+        workers[0].run()
+        return
+    with ThreadPoolExecutor(len(workers)) as pool:
+        futures = [pool.submit(worker.run) for worker in workers]
+        try:
+            wait(futures, return_when="FIRST_EXCEPTION")
+        finally:
+            incumbent.stop()
+        for future in futures:
+            future.result()
+
+
+def _starts(instance: Instance, start: ArrayLike | None) -> list[NDArray[np.int64]]:
+    """Return the user's start, the greedy one and the clique of `prepare`, where there is one."""
+    starts = []
+    if start is not None:
+        selection = _checks.selection(start, instance.n_features)
+        problem = _misfit(instance, selection)
+        if problem:
+            raise InvalidInstance(f"start is not a selection of the instance: {problem}.")
+        starts.append(selection)
+    starts.append(greedy(instance))
+    clique = instance.provenance.get("clique")
+    if clique is not None:
+        selection = np.array(clique, np.int64)
+        if not _misfit(instance, selection):
+            starts.append(selection)
+    return starts
+
+
+def _misfit(instance: Instance, selection: NDArray[np.int64]) -> str:
+    """Say why a list of features is not a selection of the instance, or nothing."""
+    if len(selection) != instance.n_select:
+        return f"it has {len(selection)} features, n_select is {instance.n_select}"
+    if missing := sorted(set(instance.include) - set(selection.tolist())):
+        return f"feature {missing[0]} must be included"
+    if present := sorted(set(instance.exclude) & set(selection.tolist())):
+        return f"feature {present[0]} is excluded"
+    return ""
+
+
+def _can_swap(instance: Instance) -> bool:
+    n_allowed = instance.n_features - len(instance.exclude)
+    return len(instance.include) < instance.n_select < n_allowed
+
+
+def _check_limits(time_limit: float | None, step_limit: int | None, threads: int) -> None:
+    if time_limit is not None and not time_limit >= 0:
+        raise InvalidInstance(f"time_limit must be a number of seconds ≥ 0, not {time_limit!r}.")
+    if step_limit is not None and step_limit < 0:
+        raise InvalidInstance(f"step_limit must not be negative, it is {step_limit!r}.")
+    if threads < 1:
+        raise InvalidInstance(f"threads must be at least 1, it is {threads!r}.")

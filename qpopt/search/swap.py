@@ -1,0 +1,201 @@
+"""Compiled loops that build the state of the swap search and carry out a swap."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+NOTHING = np.int32(-(2**29))
+
+
+@numba.njit(cache=True)
+def rebuild(problem, state):  # type: ignore[no-untyped-def]
+    """Fill in the state of the selection in `state.selected`."""
+    n_classes, n_features = problem.A.shape
+    n_select = state.selected.shape[0]
+    k = problem.n_per_class
+    state.chosen[:] = False
+    state.charge[:] = 0
+    state.gain[:] = 0
+    state.used[:] = 0
+    state.total[0] = 0
+    for place in range(n_select):
+        d = state.selected[place]
+        state.chosen[d] = True
+        state.total[0] += problem.b[d] - state.charge[d]
+        redundancy = problem.R[d]
+        row = state.exchange[place]
+        for j in range(n_features):
+            row[j] = redundancy[j]
+            state.charge[j] += redundancy[j]
+        for c in range(n_classes):
+            state.value[c, place] = problem.A_by_feature[d, c]
+    old = np.empty(n_features, np.int32)
+    for c in range(n_classes):
+        rank_all(state.value[c], state.top_value[c], state.top_place[c])
+        state.name[c] = np.uint64(0)
+        row = problem.A[c]
+        t, u = state.top_value[c, k - 1], state.top_value[c, k]
+        for j in range(n_features):
+            old[j] = np.int32(min(max(row[j], u), t))
+            state.gain[j] += np.int32(max(row[j] - t, 0))
+        for rank in range(k):
+            place = state.top_place[c, rank]
+            _add(state.exchange[place], old)
+            state.used[place] += state.top_value[c, rank]
+            state.total[0] += state.top_value[c, rank]
+            state.name[c] += problem.key[state.selected[place]]
+
+
+@numba.njit(cache=True)
+def rank_all(values, top_value, top_place):  # type: ignore[no-untyped-def]
+    """Find the largest values, falling; equal ones in the order of their places."""
+    n_top = top_value.shape[0]
+    top_value[:] = NOTHING
+    top_place[:] = -1
+    for place in range(values.shape[0]):
+        x = values[place]
+        rank = n_top
+        while rank > 0 and top_value[rank - 1] < x:
+            rank -= 1
+        for r in range(n_top - 1, rank, -1):
+            top_value[r] = top_value[r - 1]
+            top_place[r] = top_place[r - 1]
+        if rank < n_top:
+            top_value[rank] = x
+            top_place[rank] = place
+
+
+@numba.njit(cache=True)
+def swap(problem, state, place, entering, work):  # type: ignore[no-untyped-def]
+    """Put the feature `entering` in the place of the one that is there.
+
+    `work` is scratch space: 3 × n_features.
+    """
+    n_classes, n_features = problem.A.shape
+    k = problem.n_per_class
+    leaving = state.selected[place]
+    state.total[0] += (
+        problem.b[entering]
+        - problem.b[leaving]
+        - state.charge[entering]
+        + state.charge[leaving]
+        + problem.R[leaving, entering]
+    )
+    came, went = problem.R[entering], problem.R[leaving]
+    row = state.exchange[place]
+    for j in range(n_features):
+        difference = np.int32(came[j] - went[j])
+        state.charge[j] += difference
+        row[j] += difference
+    state.selected[place] = entering
+    state.chosen[leaving] = False
+    state.chosen[entering] = True
+    before_value = np.empty_like(state.top_value[0])
+    before_place = np.empty_like(state.top_place[0])
+    for c in range(n_classes):
+        top_value, top_place = state.top_value[c], state.top_place[c]
+        gone, x = state.value[c, place], problem.A_by_feature[entering, c]
+        state.value[c, place] = x
+        last_value, last_place = top_value[-1], top_place[-1]
+        listed = gone > last_value or (gone == last_value and place <= last_place)
+        if not listed and (x < last_value or (x == last_value and place > last_place)):
+            continue
+        before_value[:] = top_value
+        before_place[:] = top_place
+        _rank_again(state.value[c], top_value, top_place, place, x, listed)
+        changed = False
+        for rank in range(k + 1):
+            changed |= before_value[rank] != top_value[rank]
+            changed |= before_place[rank] != top_place[rank] or top_place[rank] == place
+        if changed:
+            _follow(problem, state, c, place, leaving, before_value, before_place, work)
+
+
+@numba.njit(cache=True)
+def _rank_again(values, top_value, top_place, place, x, listed):  # type: ignore[no-untyped-def]
+    """Update the ranking of a class in which `place` has got the value `x`."""
+    n_top = top_value.shape[0]
+    n_known = n_top
+    if listed:
+        n_known = 0
+        for rank in range(n_top):
+            if top_place[rank] != place:
+                top_value[n_known] = top_value[rank]
+                top_place[n_known] = top_place[rank]
+                n_known += 1
+    rank = n_known
+    while rank > 0 and (
+        top_value[rank - 1] < x or (top_value[rank - 1] == x and top_place[rank - 1] > place)
+    ):
+        rank -= 1
+    if rank == n_known:
+        # The new value is not among the ones known: look for the next largest of all.
+        edge_value, edge_place = top_value[n_known - 1], top_place[n_known - 1]
+        best, best_place = NOTHING, -1
+        for other in range(values.shape[0]):
+            v = values[other]
+            behind = v < edge_value or (v == edge_value and other > edge_place)
+            if v > best and behind:
+                best, best_place = v, other
+        top_value[n_top - 1] = best
+        top_place[n_top - 1] = best_place
+        return
+    for r in range(min(n_known, n_top - 1), rank, -1):
+        top_value[r] = top_value[r - 1]
+        top_place[r] = top_place[r - 1]
+    top_value[rank] = x
+    top_place[rank] = place
+
+
+@numba.njit(cache=True)
+def _follow(problem, state, c, place, leaving, before_value, before_place, work):  # type: ignore[no-untyped-def]
+    """Carry a change of the ranking of class `c` into everything that sums over classes."""
+    k = problem.n_per_class
+    top_value, top_place = state.top_value[c], state.top_place[c]
+    row = problem.A[c]
+    old, new, difference = work[0], work[1], work[2]
+    t_old, u_old = before_value[k - 1], before_value[k]
+    t_new, u_new = top_value[k - 1], top_value[k]
+    gain = state.gain
+    for j in range(row.shape[0]):
+        a = row[j]
+        old[j] = np.int32(min(max(a, u_old), t_old))
+        new[j] = np.int32(min(max(a, u_new), t_new))
+        difference[j] = np.int32(new[j] - old[j])
+        gain[j] += np.int32(max(a - t_new, 0) - max(a - t_old, 0))
+    for rank in range(k):
+        state.total[0] += top_value[rank] - before_value[rank]
+        p = before_place[rank]
+        state.used[p] -= before_value[rank]
+        state.name[c] -= problem.key[leaving if p == place else state.selected[p]]
+        if _holds(top_place, k, p):
+            _add(state.exchange[p], difference)
+        else:
+            _subtract(state.exchange[p], old)
+    for rank in range(k):
+        p = top_place[rank]
+        state.used[p] += top_value[rank]
+        state.name[c] += problem.key[state.selected[p]]
+        if not _holds(before_place, k, p):
+            _add(state.exchange[p], new)
+
+
+@numba.njit(cache=True)
+def _holds(places, k, place):  # type: ignore[no-untyped-def]
+    found = False
+    for rank in range(k):
+        found |= places[rank] == place
+    return found
+
+
+@numba.njit(cache=True)
+def _add(target, values):  # type: ignore[no-untyped-def]
+    for j in range(target.shape[0]):
+        target[j] += values[j]
+
+
+@numba.njit(cache=True)
+def _subtract(target, values):  # type: ignore[no-untyped-def]
+    for j in range(target.shape[0]):
+        target[j] -= values[j]

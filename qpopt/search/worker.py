@@ -1,0 +1,155 @@
+"""A worker: tabu searches from one start after another, recombining what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from qpopt.search.incumbent import Incumbent
+from qpopt.search.memory import NEVER, Table, forget, new_memory, new_table
+from qpopt.search.population import Population
+from qpopt.search.problem import Problem
+from qpopt.search.state import new_state
+
+PATIENCE_PER_FEATURE = 20
+"""Steps without improvement, per selected feature, after which a tabu search ends."""
+MOST_FAILURES = 30
+"""New starts in a row that gave no new elite selection, after which the population is dropped."""
+WORK_PER_CALL = 5e8
+"""Size of a compiled call: about a tenth of a second, so that limits and interruptions are seen."""
+
+
+@dataclass
+class Settings:
+    """Settings of the tabu search that the instance's size decides."""
+
+    patience: int
+    steps_per_call: int
+    hold: tuple[int, int]
+
+
+def settings(problem: Problem, n_select: int) -> Settings:
+    """Derive the settings from the size of the problem."""
+    n_classes, n_features = problem.A.shape
+    k = problem.n_per_class
+    touched = min(n_classes, 2 * n_classes * (k + 2) / n_select)
+    work = n_features * (n_select + touched * (k + 4)) + 100 * n_classes
+    return Settings(
+        max(PATIENCE_PER_FEATURE * n_select, 200),
+        max(1, int(WORK_PER_CALL / work)),
+        (max(n_select // 6, 1), max(n_select // 12, 1)),
+    )
+
+
+class Worker:
+    """One thread of the search.
+
+    Parameters
+    ----------
+    problem, unit
+        The instance in whole units, and the size of a unit.
+    incumbent
+        The best solution so far, shared with other workers.
+    seed
+        Where chance comes from.
+    starts
+        Selections to begin with.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        unit: float,
+        incumbent: Incumbent,
+        seed: SeedSequence,
+        starts: Sequence[NDArray[np.int64]],
+    ) -> None:
+        n_classes, n_features = problem.A.shape
+        self.n_select = incumbent.instance.n_select
+        self.problem = problem
+        self.unit = unit
+        self.incumbent = incumbent
+        self.rng = np.random.default_rng(seed)
+        self.starts = list(starts)
+        self.settings = settings(problem, self.n_select)
+        kernel_seed = int(self.rng.integers(2**63))
+        self.memory = new_memory(n_features, self.n_select, kernel_seed, self.settings.hold)
+        self.table: Table = new_table(n_classes, problem.n_per_class)
+        self.fixed = np.flatnonzero(problem.fixed)
+        self.population = Population(self.rng, frozenset(self.fixed.tolist()))
+        self.slack = 0.0
+
+    def run(self) -> None:
+        """Search until the incumbent says that a limit is reached."""
+        while not self.incumbent.done:
+            if self.population.failures >= MOST_FAILURES:
+                self.population.clear()
+            self.climb(self.next_start())
+
+    def next_start(self) -> NDArray[np.int64]:
+        """Return a given start, a random one, or one made from elite selections."""
+        if self.starts:
+            return self.starts.pop(0)
+        if not self.population.full:
+            n_random = int(self.rng.integers(self.n_select + 1))
+            return self._filled(self._random_part(n_random), self.problem.allowed, 4)
+        if self.rng.random() < 0.7:
+            common, either = self.population.recombine()
+            among = np.zeros_like(self.problem.allowed)
+            among[either] = True
+            return self._filled(common, among, 3)
+        return self._filled(self.population.disturb(), self.problem.allowed, 4)
+
+    def climb(self, start: NDArray[np.int64]) -> None:
+        """Run one tabu search and judge the best selections it met."""
+        from qpopt.search.tabu import tabu_search  # numba takes a second to import
+
+        state = new_state(self.problem, start)
+        forget(self.memory)
+        while not self.incumbent.done:
+            allotted = self.incumbent.allot(self.settings.steps_per_call)
+            made = tabu_search(
+                self.problem, state, self.memory, self.table, allotted, self.settings.patience
+            )
+            self.incumbent.made(made, allotted)
+            if made < allotted:
+                break
+        self._judge_kept()
+
+    def _judge_kept(self) -> None:
+        """Judge what the tabu search kept exactly, as long as it could be a new best."""
+        best: tuple[float, NDArray[np.int64]] | None = None
+        for i in np.argsort(-self.memory.kept, kind="stable"):
+            if self.memory.kept[i] == NEVER:
+                break
+            estimate = float(self.memory.kept[i]) * self.unit
+            if best is not None and estimate + self.slack < self.incumbent.objective:
+                break
+            selection = self.memory.kept_selected[i].copy()
+            objective = self.incumbent.judge(selection)
+            self.slack = max(self.slack, 1.5 * (objective - estimate))
+            if best is None or objective > best[0]:
+                best = objective, selection
+        if best is not None:
+            self.population.add(*best)
+
+    def _random_part(self, size: int) -> NDArray[np.int64]:
+        """Draw `size` features, among them all that must be included."""
+        free = np.flatnonzero(self.problem.allowed & ~self.problem.fixed)
+        n_free = max(size - len(self.fixed), 0)
+        return np.concatenate([self.fixed, self.rng.choice(free, n_free, replace=False)])
+
+    def _filled(
+        self, part: NDArray[np.int64], among: NDArray[np.bool_], breadth: int
+    ) -> NDArray[np.int64]:
+        """Complete a part of a selection with features of a mask."""
+        from qpopt.search.fill import fill
+
+        selected = np.zeros(self.n_select, np.int64)
+        selected[: len(part)] = part
+        fill(self.problem, selected, len(part), among, breadth, self.memory.random)
+        return selected
