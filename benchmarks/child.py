@@ -1,0 +1,126 @@
+"""One run in a process of its own: `python -m benchmarks.child FOLDER`.
+
+The folder holds `spec.json`; the child leaves there what it claims:
+
+- ``trace.jsonl``: a line [seconds, objective, bound] for every improvement, as it happens;
+- ``solution.json``: the solution, in the format of `Solution.save`;
+- ``claims.json``: seconds for loading, building and solving, versions, and the error, if any.
+
+How long it took and how much memory it used is measured by its parent; see `benchmarks.execute`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.library import ROOT, Library
+from benchmarks.specs import NO_SOLVER, RunSpec
+from qpopt import QpoptError, Solution, TracePoint, __version__
+from qpopt.errors import SolverLimit, UnsupportedModel
+from qpopt.files import replacing
+from qpopt.solve import solve
+from qpopt.solvers import find_solver
+
+PARENT_CHECK = 1.0
+"""Seconds between two looks whether the parent is still there."""
+
+
+def main(folder: Path) -> None:
+    """Solve what the specification in the folder asks for and write down what came of it."""
+    _end_with_parent()
+    content = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+    library = Library(Path(content["library"]) if content["library"] else ROOT)
+    claims: dict[str, Any] = {"error": "", "message": ""}
+    try:
+        solution = _run(RunSpec(**content["spec"]), library, folder / "trace.jsonl", claims)
+        solution.save(folder / "solution.json")
+    except (UnsupportedModel, SolverLimit) as error:
+        claims |= {"error": "refused", "message": str(error)}
+    except QpoptError as error:
+        claims |= {"error": "error", "message": f"{type(error).__name__}: {error}"}
+    except MemoryError as error:
+        claims |= {"error": "memory", "message": str(error) or "MemoryError"}
+    with replacing(folder / "claims.json") as stream:
+        stream.write(json.dumps(claims).encode())
+
+
+def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -> Solution:
+    began = time.perf_counter()
+    instance = library.instance(spec.instance)
+    if instance.fingerprint != spec.fingerprint:
+        raise QpoptError(f"The library of this machine has another {spec.instance}.")
+    claims["load_seconds"] = time.perf_counter() - began
+    versions = {"qpopt": __version__, "python": sys.version.split()[0], "numpy": version("numpy")}
+    watch = _Stopwatch()
+    if spec.solver != NO_SOLVER:
+        solver = find_solver(spec.solver)
+        versions[spec.solver] = solver.availability().version
+        # Whatever happens before the solver gets the model counts as building.
+        solver.solve = watch.noting(solver.solve)  # type: ignore[method-assign]
+    claims["versions"] = versions
+    with trace.open("w", encoding="utf-8") as stream:
+
+        def write(point: TracePoint, note: str) -> None:
+            stream.write(json.dumps(point) + "\n")
+            stream.flush()
+
+        watch.start()
+        solution = solve(
+            instance,
+            method=spec.method,
+            solver="auto" if spec.solver == NO_SOLVER else spec.solver,
+            time_limit=spec.time_limit,
+            gap=spec.gap,
+            seed=spec.seed,
+            threads=spec.threads,
+            progress=write,
+        )
+    claims |= watch.stop()
+    return replace(solution, details={**solution.details, "versions": versions})
+
+
+class _Stopwatch:
+    """Tells building from solving by noting when a solver is called for the first time."""
+
+    def __init__(self) -> None:
+        self.began = self.called = 0.0
+
+    def start(self) -> None:
+        self.began = time.perf_counter()
+
+    def noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any, **keywords: Any) -> Any:
+            self.called = self.called or time.perf_counter()
+            return function(*arguments, **keywords)
+
+        return timed
+
+    def stop(self) -> dict[str, float]:
+        ended = time.perf_counter()
+        built = self.called or self.began
+        return {"build_seconds": built - self.began, "solve_seconds": ended - built}
+
+
+def _end_with_parent() -> None:
+    """End this process, whatever it is doing, once the process that started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
