@@ -11,6 +11,7 @@ from qpopt.methods.forms import keep_quadratic
 from qpopt.methods.incumbent import Incumbent
 from qpopt.methods.lazy import solve_lazily
 from qpopt.methods.settings import Settings
+from qpopt.methods.starting import search_first
 from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts
 from qpopt.models.compiled import Rows, Size
 from qpopt.solution import Solution
@@ -26,14 +27,17 @@ def solve_compact(instance: Instance, solver: Solver | None, settings: Settings)
         "quadratic" or "linear": whether redundancy stays a product; "auto" by default.
     callbacks
         False to add cuts only between solves, also where the solver could take them on the way.
+    search_steps
+        Length of the search for a start; 0 for none.
     """
     assert solver is not None
-    settings.check_options("objective", "callbacks")
+    settings.check_options("objective", "callbacks", "search_steps")
     linear, quadratic = (compact_size(instance, quadratic=form) for form in (False, True))
     keep = keep_quadratic(solver, quadratic, linear, settings)
     incumbent = Incumbent(instance, settings, method="compact", solver=solver.name)
 
     def work() -> None:
+        search_first(incumbent)
         incumbent.say("building the model")
         model = compile_compact(instance, quadratic=keep)
 

@@ -49,12 +49,11 @@ def solve_lazily(
     """
     rounds: list[dict[str, float | int | str]] = []
     incumbent.details["rounds"] = rounds
-    native = callbacks and separate is not None and solver.supports.lazy_callback
+    native = callbacks and solver.supports.lazy_callback
     while not incumbent.out_of_time:
         began = perf_counter()
-        incumbent.say(f"round {len(rounds) + 1}")
-        counter = _Counter(separate) if native and separate is not None else None
-        result = _solve(model, solver, incumbent, counter)
+        incumbent.say(f"round {len(rounds) + 1}, {sum(int(r['added']) for r in rounds)} cuts")
+        result = _solve(model, solver, incumbent, separate if native else None)
         cuts = None
         if result.x is not None:
             incumbent.offer_selection(model.block("s", result.x))
@@ -63,7 +62,7 @@ def solve_lazily(
         rounds.append(
             {
                 "seconds": perf_counter() - began,
-                "added": (cuts.count if cuts else 0) + (counter.added if counter else 0),
+                "added": result.lazy_added + (cuts.n_rows if cuts else 0),
                 "status": result.status.value,
             }
         )
@@ -72,21 +71,8 @@ def solve_lazily(
         model = model.with_rows(cuts)
 
 
-class _Counter:
-    """Separates whole solutions and counts what it finds."""
-
-    def __init__(self, separate: Separate) -> None:
-        self.separate = separate
-        self.added = 0
-
-    def __call__(self, x: NDArray[np.float64]) -> Rows | None:
-        rows = self.separate(np.rint(x))
-        self.added += rows.count if rows else 0
-        return rows
-
-
 def _solve(
-    model: CompiledModel, solver: Solver, incumbent: Incumbent, lazy: Separate | None
+    model: CompiledModel, solver: Solver, incumbent: Incumbent, separate: Separate | None
 ) -> SolverResult:
     settings = incumbent.settings
     start = None
@@ -98,6 +84,12 @@ def _solve(
             incumbent.offer_selection(model.block("s", x))
         incumbent.lower_bound(bound)
 
+    def lazy(x: NDArray[np.float64]) -> Rows | None:
+        assert separate is not None
+        # The solver will not keep a solution that breaks something, so it is repaired here.
+        incumbent.offer_selection(model.block("s", x))
+        return separate(np.rint(x))
+
     result = solver.solve(
         model,
         time_limit=incumbent.remaining,
@@ -105,13 +97,12 @@ def _solve(
         seed=settings.seed,
         threads=settings.threads,
         start=start,
-        lazy=lazy,
+        lazy=None if separate is None else lazy,
         on_progress=on_progress,
     )
     if result.status is Status.INFEASIBLE:
         raise SolverFailure(
-            f"{solver.name} says that the model is infeasible, which cannot be; "
-            "try another solver."
+            f"{solver.name} says that the model is infeasible, which cannot be; try another solver."
         )
     incumbent.interrupted = result.status is Status.INTERRUPTED
     return result

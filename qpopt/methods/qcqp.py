@@ -7,6 +7,7 @@ from qpopt.methods.base import Method
 from qpopt.methods.incumbent import Incumbent
 from qpopt.methods.lazy import solve_lazily
 from qpopt.methods.settings import Settings
+from qpopt.methods.starting import search_first
 from qpopt.models.compiled import Size
 from qpopt.models.qcqp import compile_qcqp, qcqp_size
 from qpopt.solution import Solution
@@ -15,12 +16,24 @@ from qpopt.solvers.choice import check
 
 
 def solve_qcqp(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Solve the complete quadratic model in one go."""
+    """Solve the complete quadratic model in one go.
+
+    Options
+    -------
+    search_steps
+        Length of the search for a start; 0 for none.
+    """
     assert solver is not None
-    settings.check_options()
+    settings.check_options("search_steps")
     check(solver, qcqp_size(instance))
     incumbent = Incumbent(instance, settings, method="qcqp", solver=solver.name)
-    incumbent.run(lambda: solve_lazily(compile_qcqp(instance), solver, incumbent))
+
+    def work() -> None:
+        search_first(incumbent)
+        incumbent.say("building the model")
+        solve_lazily(compile_qcqp(instance), solver, incumbent)
+
+    incumbent.run(work)
     return incumbent.solution()
 
 

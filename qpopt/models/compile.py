@@ -92,7 +92,8 @@ def _kinds(
 
 def _by_degree(components: Iterable[Any]) -> tuple[list[Any], list[Any]]:
     """Split constraint components into linear and quadratic ones, judged by their first member."""
-    linear, quadratic = [], []
+    linear: list[Any] = []
+    quadratic: list[Any] = []
     for component in components:
         first = next(iter(component.values()), None)
         if first is not None:

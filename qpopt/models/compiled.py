@@ -44,7 +44,7 @@ class Rows(NamedTuple):
     upper: Floats
 
     @property
-    def count(self) -> int:
+    def n_rows(self) -> int:
         """The number of constraints."""
         return int(self.matrix.shape[0])
 
@@ -133,7 +133,7 @@ class CompiledModel:
         """The size that solvers check against their limits."""
         return Size(
             self.n_variables,
-            self.rows.count,
+            self.rows.n_rows,
             self.products is not None,
             bool(self.quadratic_rows),
         )

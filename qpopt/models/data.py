@@ -95,9 +95,7 @@ def _charged(model: Any, d: int, e: int) -> Any:
 
 
 def _charged_products(model: Any) -> Any:
-    return pyo.quicksum(
-        model.redundancy[d, e] * model.s[d] * model.s[e] for d, e in model.pairs
-    )
+    return pyo.quicksum(model.redundancy[d, e] * model.s[d] * model.s[e] for d, e in model.pairs)
 
 
 def _charged_pairs(model: Any) -> Any:

@@ -64,9 +64,7 @@ def paper_model(*, quadratic: bool) -> pyo.AbstractModel:
     return model
 
 
-def compile_paper(
-    instance: Instance, tightening: Tightening, *, quadratic: bool
-) -> CompiledModel:
+def compile_paper(instance: Instance, tightening: Tightening, *, quadratic: bool) -> CompiledModel:
     """Build and compile the relaxed model of one round."""
     data = {
         None: {

@@ -102,12 +102,15 @@ class SolverResult:
         Its value in the model, or None.
     bound
         A number that no solution of the model exceeds, or None.
+    lazy_added
+        How many lazy constraints were added on the way.
     """
 
     status: Status
     x: Floats | None = None
     objective: float | None = None
     bound: float | None = None
+    lazy_added: int = 0
 
 
 class Solver(ABC):

@@ -108,8 +108,6 @@ def _needs(size: Size) -> str:
 
 def _instead(solver: Solver, size: Size) -> str:
     others = [
-        name
-        for name in solver_names()
-        if name != solver.name and _fits(find_solver(name), size)
+        name for name in solver_names() if name != solver.name and _fits(find_solver(name), size)
     ]
     return " or ".join(others) or "a smaller instance"

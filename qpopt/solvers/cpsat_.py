@@ -5,6 +5,7 @@ The objective is scaled to whole numbers. What the rounding can amount to is add
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,9 +130,7 @@ def scale_objective(model: CompiledModel) -> ScaledObjective:
         exponent += 1
 
 
-def _build(
-    cp_model: Any, model: CompiledModel, scaled: ScaledObjective
-) -> tuple[Any, list[Any]]:
+def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tuple[Any, list[Any]]:
     matrix, lower, upper = model.rows
     if (model.kinds == Kind.CONTINUOUS).any():
         raise UnsupportedModel("cpsat takes integer variables only; use highs, scip or gurobi.")
@@ -151,14 +150,12 @@ def _build(
     ends = matrix.indptr.tolist()
     columns = matrix.indices.tolist()
     weights = matrix.data.astype(np.int64).tolist()
-    for row, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for row, (first, last) in enumerate(pairwise(ends)):
         members = [variables[j] for j in columns[first:last]]
         expression = weighted_sum(members, weights[first:last])
         built.add_linear_constraint(expression, low[row], high[row])
     used = np.flatnonzero(scaled.coefficients).tolist()
-    built.maximize(
-        weighted_sum([variables[j] for j in used], scaled.coefficients[used].tolist())
-    )
+    built.maximize(weighted_sum([variables[j] for j in used], scaled.coefficients[used].tolist()))
     return built, variables
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -79,12 +80,12 @@ class Gurobi(Solver):
             if start is not None:
                 x.Start = start
             run = Run(built.terminate)
-            callback = None
-            if lazy is not None or on_progress is not None:
-                built.Params.LazyConstraints = int(lazy is not None)
-                callback = run.guard(_callback(gurobipy, x, lazy, on_progress), None)
-            run.wait_for(lambda: built.optimize(callback))
-            return _result(gurobipy, built, x, model, run.interrupted)
+            built.Params.LazyConstraints = int(lazy is not None)
+            callback = _Callback(gurobipy, x, lazy, on_progress)
+            guarded = run.guard(callback, None)
+            run.wait_for(lambda: built.optimize(guarded))
+            result = _result(gurobipy, built, x, model, run.interrupted)
+            return replace(result, lazy_added=callback.added)
 
 
 @cache
@@ -123,7 +124,7 @@ def _build(gurobipy: Any, built: Any, model: CompiledModel) -> Any:
         ub=model.upper,
         vtype=np.where(integer, "I", "C"),
     )
-    _add_rows(gurobipy, model.rows, lambda *row: built.addMConstr(row[0], x, *row[1:]))
+    _add_rows(built, x, model.rows)
     for row in model.quadratic_rows:
         form = _matrix(row.products, model.n_variables)
         linear = np.zeros(model.n_variables)
@@ -133,13 +134,11 @@ def _build(gurobipy: Any, built: Any, model: CompiledModel) -> Any:
         if np.isfinite(row.lower):
             built.addMQConstr(form, linear, ">", row.lower, x, x, x)
     form = None if model.products is None else _matrix(model.products, model.n_variables)
-    built.setMObjective(
-        form, model.c, model.constant, x, x, x, sense=gurobipy.GRB.MAXIMIZE
-    )
+    built.setMObjective(form, model.c, model.constant, x, x, x, sense=gurobipy.GRB.MAXIMIZE)
     return x
 
 
-def _add_rows(gurobipy: Any, rows: Rows, add: Any) -> None:
+def _add_rows(built: Any, x: Any, rows: Rows) -> None:
     """Add two-sided rows as equations and inequalities, as Gurobi has them."""
     equal = rows.lower == rows.upper
     for sense, where, side in (
@@ -148,41 +147,51 @@ def _add_rows(gurobipy: Any, rows: Rows, add: Any) -> None:
         (">", ~equal & np.isfinite(rows.lower), rows.lower),
     ):
         if where.any():
-            add(rows.matrix[where], sense, side[where])
+            built.addMConstr(rows.matrix[where], x, sense, side[where])
 
 
 def _matrix(products: Products, n: int) -> sparse.csr_array:
     return sparse.csr_array((products.values, (products.first, products.second)), shape=(n, n))
 
 
-def _callback(gurobipy: Any, x: Any, lazy: Lazy | None, on_progress: OnProgress | None) -> Any:
-    codes = gurobipy.GRB.Callback
+class _Callback:
+    """Reports progress and adds lazy constraints."""
 
-    def react(built: Any, where: int) -> None:
+    def __init__(
+        self, gurobipy: Any, x: Any, lazy: Lazy | None, on_progress: OnProgress | None
+    ) -> None:
+        self.codes = gurobipy.GRB
+        self.x = x
+        self.lazy = lazy
+        self.on_progress = on_progress
+        self.added = 0
+
+    def __call__(self, built: Any, where: int) -> None:
+        codes = self.codes.Callback
         if where == codes.MIPSOL:
-            found = np.array(built.cbGetSolution(x))
-            bound = _bound(built.cbGet(codes.MIPSOL_OBJBND))
-            if on_progress is not None:
-                on_progress(found, bound)
-            broken = None if lazy is None else lazy(found)
+            found = np.array(built.cbGetSolution(self.x))
+            if self.on_progress is not None:
+                self.on_progress(found, _bound(built.cbGet(codes.MIPSOL_OBJBND)))
+            broken = None if self.lazy is None else self.lazy(found)
             if broken is not None:
-                _add_rows(
-                    gurobipy,
-                    broken,
-                    lambda matrix, sense, side: [
-                        built.cbLazy(matrix[[i]] @ x, _sense(gurobipy, sense), side[i])
-                        for i in range(len(side))
-                    ],
-                )
-        elif where == codes.MIP and on_progress is not None:
-            on_progress(None, _bound(built.cbGet(codes.MIP_OBJBND)))
+                self._add(built, broken)
+        elif where == codes.MIP and self.on_progress is not None:
+            self.on_progress(None, _bound(built.cbGet(codes.MIP_OBJBND)))
 
-    return react
-
-
-def _sense(gurobipy: Any, sense: str) -> str:
-    codes = gurobipy.GRB
-    return {"=": codes.EQUAL, "<": codes.LESS_EQUAL, ">": codes.GREATER_EQUAL}[sense]
+    def _add(self, built: Any, rows: Rows) -> None:
+        variables = self.x.tolist()
+        matrix = rows.matrix
+        for i, (low, high) in enumerate(zip(rows.lower, rows.upper, strict=True)):
+            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            row = sum(
+                value * variables[j]
+                for j, value in zip(matrix.indices[part], matrix.data[part], strict=True)
+            )
+            if np.isfinite(high):
+                built.cbLazy(row, self.codes.LESS_EQUAL, high)
+            if np.isfinite(low):
+                built.cbLazy(row, self.codes.GREATER_EQUAL, low)
+        self.added += rows.n_rows
 
 
 def _result(

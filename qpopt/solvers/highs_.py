@@ -83,9 +83,7 @@ class Highs(Solver):
             highs.cbMipImprovingSolution += lambda event: tell(
                 np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
             )
-            highs.cbMipLogging += lambda event: tell(
-                None, _bound(event.data_out.mip_dual_bound)
-            )
+            highs.cbMipLogging += lambda event: tell(None, _bound(event.data_out.mip_dual_bound))
         run.wait_for(highs.run)
         return _result(highs, model, run.interrupted)
 
@@ -102,7 +100,7 @@ def _pass_model(highs: Any, model: CompiledModel) -> None:
     codes = np.array([int(code[Kind(kind)]) for kind in range(len(Kind))], dtype=np.int32)
     highs.passModel(
         model.n_variables,
-        model.rows.count,
+        model.rows.n_rows,
         matrix.nnz,
         int(highspy.MatrixFormat.kRowwise),
         int(highspy.ObjSense.kMaximize),

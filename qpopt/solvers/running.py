@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from qpopt.errors import QpoptError, SolverFailure
@@ -55,18 +55,21 @@ class Run:
             If the solver raised an error of its own.
         """
         results: list[T] = []
+        done = Event()
 
         def run() -> None:
             try:
                 results.append(work())
             except BaseException as error:
                 self.error = self.error or error
+            finally:
+                done.set()
 
-        thread = Thread(target=run, name="qpopt-solver", daemon=True)
-        thread.start()
-        while thread.is_alive():
+        Thread(target=run, name="qpopt-solver", daemon=True).start()
+        # Not Thread.join: after Ctrl-C it may take a running thread for a finished one.
+        while not done.is_set():
             try:
-                thread.join(POLL_SECONDS)
+                done.wait(POLL_SECONDS)
             except KeyboardInterrupt:
                 self.interrupted = True
                 self.stop()

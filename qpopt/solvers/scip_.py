@@ -92,6 +92,7 @@ class _Built:
             )
         ]
         self.quadratic_value = None
+        self.lazy_added = 0
         self.add_rows(model.rows)
         for row in model.quadratic_rows:
             linear = self.linear(row.variables.tolist(), row.coefficients.tolist())
@@ -177,7 +178,7 @@ class _Built:
         else:
             status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
         objective = None if x is None else self.model.value(x)
-        return SolverResult(status, x, objective, self.bound())
+        return SolverResult(status, x, objective, self.bound(), self.lazy_added)
 
 
 def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
@@ -208,9 +209,7 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
         ) -> dict[str, Any]:
             return self._enforce(solinfeasible)
 
-        def conslock(
-            self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int
-        ) -> None:
+        def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
             both = nlockspos + nlocksneg
             for variable in built.variables:
                 self.model.addVarLocksType(variable, locktype, both, both)
@@ -220,6 +219,7 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
             if broken is None:
                 return {"result": results.FEASIBLE}
             built.add_rows(broken)
+            built.lazy_added += broken.n_rows
             return {"result": results.CONSADDED}
 
     return LazyHandler()

@@ -1,0 +1,40 @@
+"""The first solution of an exact method, from a short search."""
+
+from __future__ import annotations
+
+from qpopt.errors import InvalidArgument
+from qpopt.methods.incumbent import Incumbent
+from qpopt.search.run import search
+
+SEARCH_STEPS = 2000
+"""Swaps of the search before an exact method; the option `search_steps` changes it."""
+SHARE_OF_TIME = 0.1
+"""The largest part of the time limit that this search may take."""
+
+
+def search_first(incumbent: Incumbent) -> None:
+    """Offer the result of a short search to the incumbent, unless the option says 0 steps.
+
+    Raises
+    ------
+    InvalidArgument
+        If the option `search_steps` is not a whole number of at least 0.
+    """
+    settings = incumbent.settings
+    steps = settings.option("search_steps", SEARCH_STEPS)
+    if not isinstance(steps, int) or steps < 0:
+        raise InvalidArgument(f"search_steps must be a whole number ≥ 0, not {steps!r}.")
+    if steps == 0:
+        return
+    incumbent.say("searching for a start")
+    limit = incumbent.remaining
+    result = search(
+        incumbent.instance,
+        time_limit=None if limit is None else SHARE_OF_TIME * limit,
+        step_limit=steps,
+        seed=settings.seed,
+        start=None if settings.start is None else settings.start.selection,
+    )
+    incumbent.offer(result.selection, result.assignment)
+    if result.interrupted:
+        raise KeyboardInterrupt

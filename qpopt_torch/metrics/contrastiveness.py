@@ -1,0 +1,114 @@
+"""Whether features are either on or off: two clearly separated modes."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+MOST_ITERATIONS = 500
+TOLERANCE = 1e-8
+"""Change of the mean log-likelihood at which the fit counts as converged."""
+LEAST_VARIANCE = 1e-6
+"""Smallest variance of a mode, relative to that of the feature."""
+
+
+class Contrastiveness:
+    """Contrastiveness = mean_d (1 − overlap of the two modes of feature d).
+
+    The modes are the components of a two-component Gaussian mixture fitted to the feature over all
+    samples; their overlap is the area under the smaller of the two densities. The fit starts from
+    the best split of the sorted values in two, so it needs no random numbers. All values are kept
+    until `compute`, in float32 on the CPU.
+    """
+
+    def __init__(self) -> None:
+        self.batches: list[Tensor] = []
+
+    def update(self, features: Tensor) -> None:
+        """Add a batch of pooled features, samples × features."""
+        self.batches.append(features.detach().float().cpu())
+
+    def merge(self, other: Contrastiveness) -> None:
+        """Add what another accumulator saw."""
+        self.batches += other.batches
+
+    def compute(self) -> float:
+        """Return the contrastiveness in percent; NaN without samples."""
+        if not self.batches:
+            return float("nan")
+        values = torch.cat(self.batches).double().numpy()
+        return 100.0 * float(np.mean([1.0 - overlap(column) for column in values.T]))
+
+
+def overlap(values: Floats) -> float:
+    """Return the overlap of the two modes of some values; 1 where they are all the same."""
+    modes = two_modes(values)
+    if modes is None:
+        return 1.0
+    low, high, _ = modes
+    return low.overlap(high)
+
+
+def two_modes(values: Floats) -> tuple[NormalDist, NormalDist, float] | None:
+    """Fit a mixture of two Gaussians by expectation maximisation.
+
+    Parameters
+    ----------
+    values
+        A sample of any order.
+
+    Returns
+    -------
+    tuple or None
+        The mode with the lower mean, the other one, and the weight of the first; None where all
+        values are the same.
+    """
+    x = np.sort(values)
+    spread = x.std()
+    if not spread > 1e-12 * max(abs(x[0]), abs(x[-1])):
+        return None
+    x = (x - x.mean()) / spread
+    split = _best_split(x)
+    means = np.array([x[:split].mean(), x[split:].mean()])
+    variances = np.maximum([x[:split].var(), x[split:].var()], LEAST_VARIANCE)
+    weights = np.array([split, len(x) - split]) / len(x)
+    last = -np.inf
+    for _ in range(MOST_ITERATIONS):
+        logs = np.log(weights) - 0.5 * (
+            np.log(2 * np.pi * variances) + (x[:, None] - means) ** 2 / variances
+        )
+        highest = logs.max(axis=1, keepdims=True)
+        likelihoods = np.exp(logs - highest)
+        totals = likelihoods.sum(axis=1, keepdims=True)
+        mean_log = float((np.log(totals) + highest).mean())
+        if mean_log - last < TOLERANCE:
+            break
+        last = mean_log
+        shares = likelihoods / totals
+        mass = shares.sum(axis=0) + 1e-300
+        weights = mass / len(x)
+        means = (shares * x[:, None]).sum(axis=0) / mass
+        variances = (shares * (x[:, None] - means) ** 2).sum(axis=0) / mass
+        variances = np.maximum(variances, LEAST_VARIANCE)
+    centre = float(values.mean())
+    low, high = np.argsort(means)
+    modes = [
+        NormalDist(float(means[i] * spread + centre), float(np.sqrt(variances[i]) * spread))
+        for i in (low, high)
+    ]
+    return modes[0], modes[1], float(weights[low])
+
+
+def _best_split(x: Floats) -> int:
+    """Return where to cut sorted values in two with the least variance within the parts."""
+    n = len(x)
+    sizes = np.arange(1, n)
+    left = np.cumsum(x)[:-1]
+    between = left**2 / sizes + (x.sum() - left) ** 2 / (n - sizes)
+    return int(between.argmax()) + 1

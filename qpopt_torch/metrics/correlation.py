@@ -1,0 +1,36 @@
+"""How alike the features are."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class Correlation:
+    """Correlation = mean_d max_{d'≠d} cos(f_·d, f_·d') over all samples.
+
+    Parameters
+    ----------
+    n_features
+        The number of features. With a single one there is nothing to compare, and the value is 0.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self.products = torch.zeros(n_features, n_features, dtype=torch.float64)
+
+    def update(self, features: Tensor) -> None:
+        """Add a batch of pooled features, samples × features."""
+        values = features.detach().double().cpu()
+        self.products += values.T @ values
+
+    def merge(self, other: Correlation) -> None:
+        """Add what another accumulator saw."""
+        self.products += other.products
+
+    def compute(self) -> float:
+        """Return the correlation in percent. A feature that is always 0 is like none other."""
+        lengths = self.products.diagonal().sqrt()
+        scale = torch.where(lengths > 0, lengths, 1.0)
+        cosines = self.products / (scale[:, None] * scale)
+        cosines.fill_diagonal_(-1.0 if len(cosines) > 1 else 0.0)
+        return 100.0 * float(cosines.amax(dim=1).mean())

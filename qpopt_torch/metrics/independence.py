@@ -1,0 +1,57 @@
+"""Whether features are general, or each belongs to one class."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class ClassIndependence:
+    """Class-Independence: how little of a feature's activation comes from a single class.
+
+        τ = 1 − mean_d max_c [ Σ_{j∈c} (f_jd − min_j f_jd) / Σ_j (f_jd − min_j f_jd) ]
+
+    100 % would be features that no class dominates, 0 % features that fire for one class only. A
+    feature that never changes counts with the share of the most frequent class.
+
+    Parameters
+    ----------
+    n_classes
+        The number of classes.
+    n_features
+        The number of features.
+    """
+
+    def __init__(self, n_classes: int, n_features: int) -> None:
+        self.counts = torch.zeros(n_classes, dtype=torch.float64)
+        self.sums = torch.zeros(n_classes, n_features, dtype=torch.float64)
+        self.minima = torch.full((n_features,), float("inf"), dtype=torch.float64)
+
+    def update(self, features: Tensor, labels: Tensor) -> None:
+        """Add a batch: pooled features, samples × features, and the labels."""
+        if not len(features):
+            return
+        values = features.detach().double().cpu()
+        labels = labels.cpu().long()
+        self.counts += torch.bincount(labels, minlength=len(self.counts))
+        self.sums.index_add_(0, labels, values)
+        self.minima = torch.minimum(self.minima, values.amin(dim=0))
+
+    def merge(self, other: ClassIndependence) -> None:
+        """Add what another accumulator saw."""
+        self.counts += other.counts
+        self.sums += other.sums
+        self.minima = torch.minimum(self.minima, other.minima)
+
+    def compute(self) -> float:
+        """Return τ in percent; NaN without samples."""
+        if not self.counts.any():
+            return float("nan")
+        above = (self.sums - self.counts[:, None] * self.minima).clamp(min=0)
+        totals = above.sum(dim=0)
+        # Rounding leaves a trace of activation in constant features; it says nothing of classes.
+        noise = 1e-12 * self.counts.sum() * self.minima.abs().clamp(min=1e-300)
+        constant = totals <= noise
+        shares = above.amax(dim=0) / torch.where(constant, 1.0, totals)
+        shares = torch.where(constant, self.counts.max() / self.counts.sum(), shares)
+        return 100.0 * float(1.0 - shares.mean())
