@@ -4,7 +4,8 @@ The folder holds `spec.json`; the child leaves there what it claims:
 
 - ``trace.jsonl``: a line [seconds, objective, bound] for every improvement, as it happens;
 - ``solution.json``: the solution, in the format of `Solution.save`;
-- ``claims.json``: seconds for loading, building and solving, versions, and the error, if any.
+- ``claims.json``: seconds for loading (with imports and a warm-up), for building and for solving,
+  versions, and the error, if any.
 
 How long it took and how much memory it used is measured by its parent; see `benchmarks.execute`.
 """
@@ -17,19 +18,23 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.library import ROOT, Library
 from benchmarks.specs import NO_SOLVER, RunSpec
-from qpopt import QpoptError, Solution, TracePoint, __version__
+from qpopt import Instance, QpoptError, Solution, TracePoint, __version__
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.files import replacing
 from qpopt.solve import solve
 from qpopt.solvers import find_solver
 
+WARM_UP_SECONDS = 1.0
 PARENT_CHECK = 1.0
 """Seconds between two looks whether the parent is still there."""
 
@@ -58,7 +63,6 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
     instance = library.instance(spec.instance)
     if instance.fingerprint != spec.fingerprint:
         raise QpoptError(f"The library of this machine has another {spec.instance}.")
-    claims["load_seconds"] = time.perf_counter() - began
     versions = {"qpopt": __version__, "python": sys.version.split()[0], "numpy": version("numpy")}
     watch = _Stopwatch()
     if spec.solver != NO_SOLVER:
@@ -67,6 +71,8 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
         # Whatever happens before the solver gets the model counts as building.
         solver.solve = watch.noting(solver.solve)  # type: ignore[method-assign]
     claims["versions"] = versions
+    _warm_up(spec)
+    claims["load_seconds"] = time.perf_counter() - began
     with trace.open("w", encoding="utf-8") as stream:
 
         def write(point: TracePoint, note: str) -> None:
@@ -74,18 +80,37 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
             stream.flush()
 
         watch.start()
-        solution = solve(
-            instance,
-            method=spec.method,
-            solver="auto" if spec.solver == NO_SOLVER else spec.solver,
-            time_limit=spec.time_limit,
-            gap=spec.gap,
-            seed=spec.seed,
-            threads=spec.threads,
-            progress=write,
-        )
+        solution = _solve(instance, spec, spec.time_limit, write)
     claims |= watch.stop()
     return replace(solution, details={**solution.details, "versions": versions})
+
+
+def _warm_up(spec: RunSpec) -> None:
+    """Solve a toy, so that imports and compilation do not count as solving.
+
+    If this fails, so will the run itself, and it tells why.
+    """
+    toy = Instance(np.eye(3, 5), np.zeros((5, 5)), np.zeros(5), 4, 2)
+    with suppress(QpoptError):
+        _solve(toy, spec, min(spec.time_limit, WARM_UP_SECONDS))
+
+
+def _solve(
+    instance: Instance,
+    spec: RunSpec,
+    time_limit: float,
+    progress: Callable[[TracePoint, str], None] | bool = False,
+) -> Solution:
+    return solve(
+        instance,
+        method=spec.method,
+        solver="auto" if spec.solver == NO_SOLVER else spec.solver,
+        time_limit=time_limit,
+        gap=spec.gap,
+        seed=spec.seed,
+        threads=spec.threads,
+        progress=progress,
+    )
 
 
 class _Stopwatch:
@@ -95,7 +120,7 @@ class _Stopwatch:
         self.began = self.called = 0.0
 
     def start(self) -> None:
-        self.began = time.perf_counter()
+        self.began, self.called = time.perf_counter(), 0.0
 
     def noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any, **keywords: Any) -> Any:

@@ -158,9 +158,7 @@ def _watch(
     reason = ""
     watched = psutil.Process(process.pid)
     while True:
-        # wait4 instead of poll: it also tells the peak memory that the kernel has seen.
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
+        if process.poll() is not None:
             break
         if not reason:
             peak = max(peak, _memory(watched))
@@ -173,19 +171,24 @@ def _watch(
             if reason:
                 _end(watched)
         time.sleep(POLL_SECONDS)
-    process.returncode = os.waitstatus_to_exitcode(status)
     _end_group(process.pid)
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = max(peak, usage.ru_maxrss * unit)
     return reason or ("exit" if process.returncode == 0 else "crash"), peak
 
 
 def _memory(process: psutil.Process) -> float:
-    """Return the resident bytes of a process and all its descendants."""
+    """Return the resident bytes of a process and all its descendants.
+
+    Where the kernel remembers the peak of the process itself it counts too, for a peak may fall
+    between two looks. (`getrusage` would not do: it counts the parent's memory before the exec.)
+    """
     total = 0.0
     for member in [process, *_descendants(process)]:
         with suppress(psutil.Error):
             total += member.memory_info().rss
+    with suppress(OSError):
+        for line in Path(f"/proc/{process.pid}/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return max(total, 1024.0 * int(line.split()[1]))
     return total
 
 

@@ -32,8 +32,8 @@ class Counts(NamedTuple):
 
 
 FAMILY: tuple[tuple[str, Counts, tuple[str | float, ...]], ...] = (
-    ("tiny", Counts(12, 6, 5, 2), (CLIQUE, 0.3)),
-    ("tiny", Counts(14, 8, 6, 3), (CLIQUE,)),
+    ("tiny", Counts(12, 6, 5, 2), (CLIQUE,)),
+    ("tiny", Counts(14, 8, 6, 3), (0.3,)),
     ("small", Counts(24, 8, 6, 3), (CLIQUE, 0.1, 0.3)),
     ("small", Counts(32, 10, 8, 3), (CLIQUE,)),
     ("medium", Counts(64, 24, 12, 4), (CLIQUE, 0.1, 0.3)),
