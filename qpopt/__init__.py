@@ -1,39 +1,55 @@
 """Optimal selection and assignment of a few readable features for any trained classifier.
 
 An `Instance` states the problem, `prepare` makes one from raw correlations, `generate` makes
-synthetic ones, `verify` checks a `Solution` independently.
+synthetic ones, `solve` gives a `Solution`, and `verify` checks it independently.
 """
 
 from qpopt._version import __version__
 from qpopt.errors import (
     InfeasibleInstance,
+    InvalidArgument,
     InvalidFile,
     InvalidInstance,
     InvalidSolution,
+    InvalidStart,
+    MissingSolver,
     QpoptError,
+    SolverFailure,
+    SolverLimit,
+    UnsupportedModel,
 )
 from qpopt.generate import generate
 from qpopt.instance import Instance
 from qpopt.objective import Objective
 from qpopt.prepare import prepare, redundancy
 from qpopt.solution import Solution, Status, TracePoint
+from qpopt.solve import solve
+from qpopt.solvers.registry import available_solvers
 from qpopt.verify import Verification, verify
 
 __all__ = [
     "InfeasibleInstance",
     "Instance",
+    "InvalidArgument",
     "InvalidFile",
     "InvalidInstance",
     "InvalidSolution",
+    "InvalidStart",
+    "MissingSolver",
     "Objective",
     "QpoptError",
     "Solution",
+    "SolverFailure",
+    "SolverLimit",
     "Status",
     "TracePoint",
+    "UnsupportedModel",
     "Verification",
     "__version__",
+    "available_solvers",
     "generate",
     "prepare",
     "redundancy",
+    "solve",
     "verify",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,12 @@ import typer
 from rich.console import Console
 
 from qpopt import Instance, QpoptError, Solution, __version__, tables
+from qpopt.files import solution_record
 from qpopt.generate import STRUCTURES
 from qpopt.generate import generate as generate_instance
+from qpopt.methods.registry import method_names
+from qpopt.solve import solve as solve_instance
+from qpopt.solvers.registry import available_solvers, solver_names
 from qpopt.verify import verify as verify_solution
 
 CHECK_FAILED = 1
@@ -95,3 +100,54 @@ def verify(file: InstanceFile, solution: SolutionFile) -> None:
     console.print(tables.verification(verification))
     if not verification:
         raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def solve(
+    file: InstanceFile,
+    method: Annotated[str, typer.Option(help=f"auto, {', '.join(method_names())}.")] = "auto",
+    solver: Annotated[str, typer.Option(help=f"auto, {', '.join(solver_names())}.")] = "auto",
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds; default none.")] = None,
+    gap: Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")] = 1e-4,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.")] = None,
+    start: Annotated[
+        Path | None, typer.Option(metavar="SOLUTION", help="A solution to start from.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="SOLUTION", help="Where to save the solution.")
+    ] = None,
+    classes: Annotated[bool, typer.Option("--classes", help="Show what each class got.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the solution as JSON.")] = False,
+) -> None:
+    """Solve an instance; Ctrl-C ends with the best solution so far."""
+    instance = Instance.load(file)
+    solution = solve_instance(
+        instance,
+        method=method,
+        solver=solver,
+        time_limit=time_limit,
+        gap=gap,
+        seed=seed,
+        threads=threads,
+        start=None if start is None else Solution.load(start),
+        progress=True,
+    )
+    if out is not None:
+        solution.save(out)
+    if as_json:
+        print(json.dumps(solution_record(solution), indent=1))
+    else:
+        console.print(tables.solution(instance, solution))
+        if classes and solution.found:
+            console.print(tables.class_sets(instance, solution))
+        if out is not None:
+            console.print(f"saved to {out}", highlight=False)
+    if not solution.found:
+        raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def solvers() -> None:
+    """List the solvers: which are installed, what they may do here and what they can take."""
+    console.print(tables.solvers(available_solvers()))

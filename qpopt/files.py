@@ -123,9 +123,9 @@ def load_instance(path: AnyPath) -> Instance:
     return instance
 
 
-def save_solution(solution: Solution, path: AnyPath) -> None:
-    """Write a solution as readable JSON."""
-    record = {
+def solution_record(solution: Solution) -> dict[str, Any]:
+    """Return a solution as values that JSON can hold, the way `save_solution` writes them."""
+    return {
         "format": SOLUTION_FORMAT,
         "version": FORMAT_VERSION,
         "qpopt": __version__,
@@ -142,8 +142,13 @@ def save_solution(solution: Solution, path: AnyPath) -> None:
         "trace": [list(point) for point in solution.trace],
         "details": dict(solution.details),
     }
+
+
+def save_solution(solution: Solution, path: AnyPath) -> None:
+    """Write a solution as readable JSON."""
+    content = json.dumps(solution_record(solution), indent=1).encode()
     with replacing(path) as stream:
-        stream.write(json.dumps(record, indent=1).encode())
+        stream.write(content)
 
 
 def load_solution(path: AnyPath) -> Solution:

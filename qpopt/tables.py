@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from qpopt.instance import Instance
+from qpopt.solution import Solution
+from qpopt.solvers.base import Availability, Supports
 from qpopt.verify import Verification
 
 HISTOGRAM_BINS = 12
@@ -66,6 +70,63 @@ def verification(outcome: Verification) -> Table | Text:
     for code, message in outcome.violations:
         table.add_row(code, message)
     return table
+
+
+def solution(instance: Instance, found: Solution) -> Table:
+    """Return how a solve ended, with the parts of the objective."""
+    table = _two_columns(instance.name or "solution")
+    table.add_row("status", str(found.status))
+    if found.selection is not None:
+        parts = instance.objective(found.selection, found.assignment)
+        table.add_row("objective", f"{parts.total:.6f}")
+        table.add_row("  similarity", f"{parts.similarity:.6f}")
+        table.add_row("  redundancy", f"{-parts.redundancy:.6f}")
+        table.add_row("  bias", f"{parts.bias:.6f}")
+    table.add_row("bound", "none" if found.bound is None else f"{found.bound:.6f}")
+    if found.gap is not None:
+        table.add_row("gap", f"{100 * found.gap:.4f} %")
+    table.add_row("method", " with ".join(part for part in (found.method, found.solver) if part))
+    table.add_row("seconds", f"{found.seconds:.2f}")
+    if found.selection is not None:
+        names = (instance.feature_name(d) for d in found.selection.tolist())
+        table.add_row("selection", " ".join(names))
+    return table
+
+
+def class_sets(instance: Instance, found: Solution) -> Table:
+    """Return what each class got."""
+    table = Table("class", "features")
+    for c, features in enumerate(found.class_sets()):
+        table.add_row(instance.class_name(c), " ".join(map(instance.feature_name, features)))
+    return table
+
+
+def solvers(available: Mapping[str, tuple[Availability, Supports]]) -> Table:
+    """Return which solvers can be used here and what they can take."""
+    table = Table("solver", "version", "may be used", "can take")
+    for name, (availability, supports) in available.items():
+        if not availability.installed:
+            table.add_row(name, "not installed", "", _abilities(supports))
+            continue
+        use = availability.problem or "without limits"
+        if availability.limits is not None and not availability.problem:
+            limits = availability.limits
+            use = (
+                f"up to {limits.variables:,} variables and {limits.rows:,} constraints; "
+                f"{limits.quadratic_variables:,} variables with products"
+            )
+        table.add_row(name, availability.version, use, _abilities(supports))
+    return table
+
+
+def _abilities(supports: Supports) -> str:
+    words = {
+        "quadratic objective": supports.quadratic_objective,
+        "quadratic constraints": supports.quadratic_constraints,
+        "lazy constraints": supports.lazy_callback,
+        "warm start": supports.warm_start,
+    }
+    return ", ".join(word for word, able in words.items() if able)
 
 
 def _two_columns(title: str) -> Table:

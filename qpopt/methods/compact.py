@@ -41,13 +41,19 @@ def solve_compact(instance: Instance, solver: Solver | None, settings: Settings)
         incumbent.say("building the model")
         model = compile_compact(instance, quadratic=keep)
 
+        callbacks = bool(settings.option("callbacks", True))
+        every_round_counts = not (callbacks and solver.supports.lazy_callback)
+
         def separate(x: NDArray[np.float64]) -> Rows | None:
             assignment = model.block("w", x) > 0.5
             return duplicate_cuts(
-                assignment, instance.n_per_class, model.blocks["w"], model.n_variables
+                assignment,
+                instance.n_per_class,
+                model.blocks["w"],
+                model.n_variables,
+                ahead=every_round_counts,
             )
 
-        callbacks = bool(settings.option("callbacks", True))
         solve_lazily(model, solver, incumbent, separate, callbacks=callbacks)
 
     incumbent.run(work)

@@ -22,6 +22,7 @@ from qpopt.methods.forms import keep_quadratic
 from qpopt.methods.incumbent import Incumbent
 from qpopt.methods.settings import Settings, Start
 from qpopt.methods.swaps import distinct_by_swaps
+from qpopt.models.compact import equal_classes
 from qpopt.models.compiled import Size
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.start import start_vector
@@ -158,10 +159,7 @@ class _Rounds:
 
 def _equal_pairs(used: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return all pairs of classes that have the same features."""
-    holders: dict[bytes, list[int]] = {}
-    for c, row in enumerate(used):
-        holders.setdefault(row.tobytes(), []).append(c)
-    return [pair for classes in holders.values() for pair in combinations(classes, 2)]
+    return [pair for classes in equal_classes(used) for pair in combinations(classes, 2)]
 
 
 def _clique_start(instance: Instance) -> Start | None:

@@ -6,6 +6,7 @@ A set T of features that the classes c and c' both have is forbidden to them by
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -55,13 +56,18 @@ def compact_size(instance: Instance, *, quadratic: bool) -> Size:
 
 
 def duplicate_cuts(
-    assignment: NDArray[np.bool_], n_per_class: int, w: Block, n_variables: int
+    assignment: NDArray[np.bool_],
+    n_per_class: int,
+    w: Block,
+    n_variables: int,
+    *,
+    ahead: bool = False,
 ) -> Rows | None:
     """Return the cuts that forbid every set which two or more classes share, or None.
 
-    A set shared by a group is forbidden for every member of the group together with any other
-    class, not only within the group: the solver would otherwise hand it from pair to pair, one
-    round for each.
+    For every pair of classes that share a set it is the exact cut of this module. For more than
+    two classes G at once, Σ_{c∈G} Σ_{d∈T} w_cd ≤ |G|·(n_per_class − 1) + 1 comes on top: it follows
+    from whole w but not from the pairs.
 
     Parameters
     ----------
@@ -73,33 +79,39 @@ def duplicate_cuts(
         Where w lies among the variables.
     n_variables
         The number of variables of the model.
+    ahead
+        Also forbid a shared set to each class that has it together with each that does not. It
+        saves rounds in which the set is handed from pair to pair, for many more cuts.
     """
-    _, group, sizes = np.unique(assignment, axis=0, return_inverse=True, return_counts=True)
-    group = group.reshape(-1)
     n_classes, n_features = assignment.shape
-    indices: list[NDArray[np.int64]] = []
-    for shared in np.flatnonzero(sizes > 1):
-        members = np.flatnonzero(group == shared)
+    columns: list[NDArray[np.int64]] = []
+    upper: list[int] = []
+    for members in equal_classes(assignment):
         features = np.flatnonzero(assignment[members[0]])
-        inside = np.zeros(n_classes, dtype=bool)
-        inside[members] = True
-        for c in members:
-            for other in range(n_classes):
-                if not inside[other] or c < other:
-                    row = np.concatenate([c * n_features + features, other * n_features + features])
-                    indices.append(w.start + row)
-    if not indices:
+        groups = [*combinations(members, 2)]
+        if len(members) > 2:
+            groups.append(tuple(members))
+        if ahead:
+            others = sorted(set(range(n_classes)) - set(members))
+            groups += product(members, others)
+        for group in groups:
+            columns.append(np.concatenate([w.start + c * n_features + features for c in group]))
+            upper.append(len(group) * (n_per_class - 1) + 1)
+    if not columns:
         return None
-    n_cuts = len(indices)
+    ends = np.cumsum([0, *(len(row) for row in columns)])
     matrix = sparse.csr_array(
-        (
-            np.ones(n_cuts * 2 * n_per_class),
-            np.concatenate(indices),
-            np.arange(n_cuts + 1) * 2 * n_per_class,
-        ),
-        shape=(n_cuts, n_variables),
+        (np.ones(ends[-1]), np.concatenate(columns), ends), shape=(len(columns), n_variables)
     )
-    return Rows(matrix, np.full(n_cuts, -np.inf), np.full(n_cuts, 2.0 * n_per_class - 1))
+    return Rows(matrix, np.full(len(columns), -np.inf), np.array(upper, dtype=np.float64))
+
+
+def equal_classes(assignment: NDArray[np.bool_]) -> list[list[int]]:
+    """Return the groups of two or more classes that have the same features."""
+    holders: dict[bytes, list[int]] = {}
+    for c, row in enumerate(assignment):
+        holders.setdefault(row.tobytes(), []).append(c)
+    return [classes for classes in holders.values() if len(classes) > 1]
 
 
 def _per_class(model: Any, c: int) -> Any:

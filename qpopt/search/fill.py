@@ -56,8 +56,9 @@ def _improve(row, top, x, score):  # type: ignore[no-untyped-def]
         rank -= 1
     top[rank] = x
     t_new = top[k - 1]
+    rise = np.int32(t_new - t_old)
     for j in range(row.shape[0]):
-        score[j] += np.int32(max(row[j] - t_new, 0) - max(row[j] - t_old, 0))
+        score[j] += max(row[j], t_new) - max(row[j], t_old) - rise
 
 
 @numba.njit(cache=True)

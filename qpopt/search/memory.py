@@ -52,31 +52,36 @@ class Memory(NamedTuple):
     work: NDArray[np.int32]
 
 
-class Table(NamedTuple):
-    """A hash table of the classes' sets.
+class Auction(NamedTuple):
+    """The sets that classes hold or bid for, in a hash table, and who pays how much.
 
     Parameters
     ----------
     stamp
-        Which use of the table this is; slots of earlier uses count as empty.
-    entered, name, gap, member
-        Per slot: the use it was filled in, the set, and the largest gap of its classes with the
-        class that has it.
-    n_payers, payer, paid
-        The classes that must give up their best set, and what that costs each.
-    n_list, list_value, list_key
+        Which auction this is; slots of earlier ones count as empty.
+    entered, name, price, owner
+        Per slot: the auction it was filled in, the set, its price and the class that has it.
+    paid
+        For every class what its set is worth less than its best one.
+    waiting
+        The classes without a set.
+    step
+        The least raise; one element.
+    name_after
+        Scratch space: for every class the name of its best set.
+    list_value, list_key
         Scratch space: the best values of one class and the keys of their features.
     """
 
     stamp: NDArray[np.int64]
     entered: NDArray[np.int64]
     name: NDArray[np.uint64]
-    gap: NDArray[np.int32]
-    member: NDArray[np.int64]
-    n_payers: NDArray[np.int64]
-    payer: NDArray[np.int64]
+    price: NDArray[np.int64]
+    owner: NDArray[np.int64]
     paid: NDArray[np.int64]
-    n_list: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    step: NDArray[np.int64]
+    name_after: NDArray[np.uint64]
     list_value: NDArray[np.int32]
     list_key: NDArray[np.uint64]
 
@@ -100,7 +105,7 @@ def new_memory(n_features: int, n_select: int, seed: int, hold: tuple[int, int])
         np.zeros(n_select, np.int64),
         np.zeros((MOST_LISTED, 2), np.int64),
         np.zeros(n_features, np.int64),
-        np.zeros((3, n_features), np.int32),
+        np.zeros(n_features, np.int32),
     )
 
 
@@ -115,19 +120,20 @@ def forget(memory: Memory) -> None:
     memory.kept_name[:] = 0
 
 
-def new_table(n_classes: int, n_per_class: int) -> Table:
-    """Return a table with room for the sets of all classes."""
-    size = 1 << (4 * n_classes - 1).bit_length()
-    return Table(
+def new_auction(n_classes: int, n_per_class: int) -> Auction:
+    """Return an auction with room for the sets of all classes."""
+    # Every class opens a set, every bid at most one more, and there are at most 5 n_classes bids.
+    size = 1 << (8 * n_classes - 1).bit_length()
+    return Auction(
         np.zeros(1, np.int64),
         np.zeros(size, np.int64),
         np.zeros(size, np.uint64),
-        np.zeros(size, np.int32),
         np.zeros(size, np.int64),
-        np.zeros(1, np.int64),
+        np.zeros(size, np.int64),
         np.zeros(n_classes, np.int64),
         np.zeros(n_classes, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(n_per_class + 2, np.int32),
-        np.zeros(n_per_class + 2, np.uint64),
+        np.ones(1, np.int64),
+        np.zeros(n_classes, np.uint64),
+        np.zeros(n_per_class + 3, np.int32),
+        np.zeros(n_per_class + 3, np.uint64),
     )

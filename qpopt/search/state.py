@@ -38,7 +38,7 @@ class State(NamedTuple):
     value
         Classes × places: the similarity of the feature in every place.
     top_value, top_place
-        Classes × (n_per_class + 3): the largest values and their places, −1 for none.
+        Classes × (n_per_class + 4): the largest values and their places, −1 for none.
     name
         One number for each class that stands for its set: the sum of the features' keys.
     gain
@@ -73,7 +73,7 @@ def new_state(problem: Problem, selection: NDArray[np.int64]) -> State:
 
     n_classes, n_features = problem.A.shape
     n_select = len(selection)
-    n_top = problem.n_per_class + 3
+    n_top = problem.n_per_class + 4
     state = State(
         np.array(selection, np.int64),
         np.zeros(n_features, np.bool_),

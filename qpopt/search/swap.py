@@ -30,18 +30,16 @@ def rebuild(problem, state):  # type: ignore[no-untyped-def]
             state.charge[j] += redundancy[j]
         for c in range(n_classes):
             state.value[c, place] = problem.A_by_feature[d, c]
-    old = np.empty(n_features, np.int32)
     for c in range(n_classes):
         rank_all(state.value[c], state.top_value[c], state.top_place[c])
         state.name[c] = np.uint64(0)
         row = problem.A[c]
         t, u = state.top_value[c, k - 1], state.top_value[c, k]
         for j in range(n_features):
-            old[j] = np.int32(min(max(row[j], u), t))
-            state.gain[j] += np.int32(max(row[j] - t, 0))
+            state.gain[j] += max(row[j], t) - t
         for rank in range(k):
             place = state.top_place[c, rank]
-            _add(state.exchange[place], old)
+            _add_clamped(state.exchange[place], row, t, u)
             state.used[place] += state.top_value[c, rank]
             state.total[0] += state.top_value[c, rank]
             state.name[c] += problem.key[state.selected[place]]
@@ -70,7 +68,7 @@ def rank_all(values, top_value, top_place):  # type: ignore[no-untyped-def]
 def swap(problem, state, place, entering, work):  # type: ignore[no-untyped-def]
     """Put the feature `entering` in the place of the one that is there.
 
-    `work` is scratch space: 3 × n_features.
+    `work` is scratch space for one value a feature.
     """
     n_classes, n_features = problem.A.shape
     k = problem.n_per_class
@@ -153,32 +151,35 @@ def _follow(problem, state, c, place, leaving, before_value, before_place, work)
     """Carry a change of the ranking of class `c` into everything that sums over classes."""
     k = problem.n_per_class
     top_value, top_place = state.top_value[c], state.top_place[c]
-    row = problem.A[c]
-    old, new, difference = work[0], work[1], work[2]
+    row, exchange = problem.A[c], state.exchange
     t_old, u_old = before_value[k - 1], before_value[k]
     t_new, u_new = top_value[k - 1], top_value[k]
-    gain = state.gain
-    for j in range(row.shape[0]):
-        a = row[j]
-        old[j] = np.int32(min(max(a, u_old), t_old))
-        new[j] = np.int32(min(max(a, u_new), t_new))
-        difference[j] = np.int32(new[j] - old[j])
-        gain[j] += np.int32(max(a - t_new, 0) - max(a - t_old, 0))
+    _compare(row, t_old, u_old, t_new, u_new, state.gain, work)
     for rank in range(k):
         state.total[0] += top_value[rank] - before_value[rank]
         p = before_place[rank]
         state.used[p] -= before_value[rank]
         state.name[c] -= problem.key[leaving if p == place else state.selected[p]]
         if _holds(top_place, k, p):
-            _add(state.exchange[p], difference)
+            _add(exchange[p], work)
         else:
-            _subtract(state.exchange[p], old)
+            _subtract_clamped(exchange[p], row, t_old, u_old)
     for rank in range(k):
         p = top_place[rank]
         state.used[p] += top_value[rank]
         state.name[c] += problem.key[state.selected[p]]
         if not _holds(before_place, k, p):
-            _add(state.exchange[p], new)
+            _add_clamped(exchange[p], row, t_new, u_new)
+
+
+@numba.njit(cache=True)
+def _compare(row, t_old, u_old, t_new, u_new, gain, difference):  # type: ignore[no-untyped-def]
+    """Fill in how the clamped values of a class change, and update the gains."""
+    rise = np.int32(t_new - t_old)
+    for j in range(row.shape[0]):
+        a = row[j]
+        difference[j] = min(max(a, u_new), t_new) - min(max(a, u_old), t_old)
+        gain[j] += max(a, t_new) - max(a, t_old) - rise
 
 
 @numba.njit(cache=True)
@@ -196,6 +197,12 @@ def _add(target, values):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _subtract(target, values):  # type: ignore[no-untyped-def]
+def _add_clamped(target, row, t, u):  # type: ignore[no-untyped-def]
     for j in range(target.shape[0]):
-        target[j] -= values[j]
+        target[j] += min(max(row[j], u), t)
+
+
+@numba.njit(cache=True)
+def _subtract_clamped(target, row, t, u):  # type: ignore[no-untyped-def]
+    for j in range(target.shape[0]):
+        target[j] -= min(max(row[j], u), t)

@@ -30,7 +30,7 @@ def next_random(state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def tabu_search(problem, state, memory, table, steps, patience):  # type: ignore[no-untyped-def]
+def tabu_search(problem, state, memory, auction, steps, patience):  # type: ignore[no-untyped-def]
     """Make up to `steps` swaps, or fewer when the best is not improved for `patience` of them.
 
     Returns the number of steps made. Resumes exactly where the last call stopped.
@@ -42,8 +42,8 @@ def tabu_search(problem, state, memory, table, steps, patience):  # type: ignore
         memory.clock[0] += 1
         memory.idle[0] += 1
         clock = memory.clock[0]
-        current = state.total[0] - uniqueness_cost(problem, state, table, -1, 0)
-        place, entering, reached = _best_swap(problem, state, memory, table, clock)
+        current = state.total[0] - uniqueness_cost(problem, state, auction, -1, 0)
+        place, entering, reached = _best_swap(problem, state, memory, auction, clock, current)
         if reached <= current or place < 0:
             _remember(state, problem, memory, current)
         if place < 0:
@@ -60,11 +60,11 @@ def tabu_search(problem, state, memory, table, steps, patience):  # type: ignore
 
 
 @numba.njit(cache=True)
-def _best_swap(problem, state, memory, table, clock):  # type: ignore[no-untyped-def]
+def _best_swap(problem, state, memory, auction, clock, current):  # type: ignore[no-untyped-def]
     """Return place, entering feature and estimate of the best swap that is not barred."""
     n_select = state.selected.shape[0]
     weight, loss, peak = memory.weight, memory.loss, memory.peak
-    n_barred = _weigh(problem, state, memory, table, clock)
+    n_barred = _weigh(problem, state, memory, auction, clock)
     best = np.int64(BARRED)
     for place in range(n_select):
         d = state.selected[place]
@@ -81,13 +81,14 @@ def _best_swap(problem, state, memory, table, clock):  # type: ignore[no-untyped
             memory.margin[0] += memory.margin[0] // 8 + 1
         elif n_found > WANTED_CANDIDATES:
             memory.margin[0] -= memory.margin[0] // 8
-    n_found = _aspire(problem, state, memory, n_found, n_barred, clock)
+    needed = memory.best[0] - current
+    n_found = _aspire(problem, state, memory, n_found, n_barred, clock, needed)
     best_place, best_entering, best_estimate = -1, -1, np.int64(-(2**62))
     for candidate in range(n_found):
         place, j = memory.candidate[candidate, 0], memory.candidate[candidate, 1]
         reached = state.total[0] + _change(problem, state, place, j)
         if reached > best_estimate:
-            reached -= uniqueness_cost(problem, state, table, place, j)
+            reached -= uniqueness_cost(problem, state, auction, place, j)
             free = memory.leave_after[state.selected[place]] <= clock
             free &= memory.enter_after[j] <= clock
             if reached > best_estimate and (free or reached > memory.best[0]):
@@ -96,7 +97,7 @@ def _best_swap(problem, state, memory, table, clock):  # type: ignore[no-untyped
 
 
 @numba.njit(cache=True)
-def _weigh(problem, state, memory, table, clock):  # type: ignore[no-untyped-def]
+def _weigh(problem, state, memory, auction, clock):  # type: ignore[no-untyped-def]
     """Fill in the weight of every entering feature and the loss of every place.
 
     Returns how many features are barred only for a while; they are listed in `memory.barred`.
@@ -108,8 +109,10 @@ def _weigh(problem, state, memory, table, clock):  # type: ignore[no-untyped-def
     for place in range(loss.shape[0]):
         d = state.selected[place]
         loss[place] = np.int32(state.used[place] - state.charge[d] + problem.b[d])
-    for i in range(table.n_payers[0]):
-        c, paid = table.payer[i], np.int32(table.paid[i])
+    for c in range(auction.paid.shape[0]):
+        if auction.paid[c] == 0:
+            continue
+        paid = np.int32(auction.paid[c])
         t = state.top_value[c, k - 1]
         row = problem.A[c]
         for j in range(weight.shape[0]):
@@ -153,9 +156,8 @@ def _collect(state, memory, clock, threshold):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _aspire(problem, state, memory, n_found, n_barred, clock):  # type: ignore[no-untyped-def]
-    """Append the barred swaps that might lead to a new best."""
-    needed = memory.best[0] - state.total[0]
+def _aspire(problem, state, memory, n_found, n_barred, clock, needed):  # type: ignore[no-untyped-def]
+    """Append the barred swaps that lead to a new best if uniqueness costs no more than now."""
     capacity = memory.candidate.shape[0]
     for place in range(state.selected.shape[0]):
         d = state.selected[place]

@@ -1,9 +1,12 @@
 """Compiled loops that estimate what it costs to make all classes distinct.
 
-Of several classes with the same set the one that would lose most by its next best set keeps it. Each
-of the others, in turn, takes the cheapest set that nobody has and that differs from its best one in
-a single feature. The result is a real assignment, so the estimate is never too low, unless
-a class finds no free set that near; then it is charged the most that such a set could cost.
+An auction: every class begins with its best set, and where that is taken, the class bids for it or
+for a set that differs from it in one feature, whichever leaves it best off at current prices. Who
+is outbid bids again. A raise is at least `step`, which bounds how far the outcome is from the best
+one over these sets. The outcome is a real assignment, so the estimate is not too low, unless a
+class finds no set that near; it is then charged the most that such a set could cost.
+
+The helpers take single arrays: handing whole tuples of arrays to them takes longer than their work.
 """
 
 from __future__ import annotations
@@ -11,129 +14,183 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+NEARLY_INFINITE = np.int64(2**61)
+
 
 @numba.njit(cache=True)
-def uniqueness_cost(problem, state, table, place, entering):  # type: ignore[no-untyped-def]
+def uniqueness_cost(problem, state, auction, place, entering):  # type: ignore[no-untyped-def]
     """Return the estimate for the state that a swap would lead to; `place` −1 means no swap.
 
-    Afterwards `table.payer` and `table.paid` tell which classes pay how much.
+    Afterwards `auction.paid` tells how much every class pays.
     """
     k = problem.n_per_class
-    table.stamp[0] += 1
-    table.n_payers[0] = 0
-    key = problem.key
+    n_classes = problem.A.shape[0]
+    auction.stamp[0] += 1
+    stamp = auction.stamp[0]
+    entered, names, price, owner = auction.entered, auction.name, auction.price, auction.owner
+    paid, waiting, name_after = auction.paid, auction.waiting, auction.name_after
     leaving = state.selected[place]
-    values = problem.A_by_feature[entering]
-    for c in range(problem.A.shape[0]):
-        v, p = state.top_value[c], state.top_place[c]
-        name = state.name[c]
-        t, u = v[k - 1], v[k]
-        if place >= 0:
-            x, gone = values[c], state.value[c, place]
-            if gone > t or (gone == t and place <= p[k - 1]):
-                if x > u or (x == u and place < p[k]):
-                    name += key[entering] - key[leaving]
-                    last = place == p[k - 1]
-                    t = min(x, (v[k - 2] if k > 1 else x) if last else t)
-                else:
-                    name += key[state.selected[p[k]]] - key[leaving]
-                    t, u = u, max(x, v[k + 1])
-            elif x > t or (x == t and place < p[k - 1]):
-                name += key[entering] - key[state.selected[p[k - 1]]]
-                t, u = (min(x, v[k - 2]) if k > 1 else x), t
-            elif gone > u or (gone == u and place <= p[k]):
-                u = max(x, v[k + 1])
-            else:
-                u = max(x, u)
-        payer = _enter(table, name, t - u, c)
-        if payer >= 0:
-            table.payer[table.n_payers[0]] = payer
-            table.n_payers[0] += 1
-    cost = 0
-    for i in range(table.n_payers[0]):
-        c = table.payer[i]
-        name = _list_after(problem, state, table, c, place, entering)
-        table.paid[i] = _cheapest_free(table, name, k)
-        cost += table.paid[i]
+    came, gone = problem.A_by_feature[entering], problem.A_by_feature[leaving]
+    if place >= 0:
+        _names_after(
+            state.top_value,
+            state.top_place,
+            state.selected,
+            state.name,
+            problem.key,
+            k,
+            place,
+            entering,
+            came,
+            gone,
+            name_after,
+        )
+    else:
+        name_after[:] = state.name
+    n_waiting = 0
+    for c in range(n_classes):
+        paid[c] = 0
+        slot = _slot(entered, names, stamp, name_after[c])
+        if entered[slot] == stamp:
+            waiting[n_waiting] = c
+            n_waiting += 1
+        else:
+            entered[slot] = stamp
+            names[slot] = name_after[c]
+            price[slot] = 0
+            owner[slot] = c
+    cost = np.int64(0)
+    bids_left = 4 * n_classes
+    while n_waiting > 0:
+        n_waiting -= 1
+        c = waiting[n_waiting]
+        n_list = _list_after(
+            state.top_value[c],
+            state.top_place[c],
+            state.selected,
+            problem.key,
+            place,
+            came[c],
+            problem.key[entering],
+            auction.list_value,
+            auction.list_key,
+        )
+        outbid = _bid(
+            auction.list_value[:n_list],
+            auction.list_key,
+            entered,
+            names,
+            price,
+            owner,
+            paid,
+            stamp,
+            name_after[c],
+            c,
+            k,
+            auction.step[0],
+            bids_left <= 0,
+        )
+        bids_left -= 1
+        cost += paid[c]
+        if outbid >= 0:
+            cost -= paid[outbid]
+            paid[outbid] = 0
+            waiting[n_waiting] = outbid
+            n_waiting += 1
     return cost
 
 
 @numba.njit(cache=True)
-def _enter(table, name, gap, c):  # type: ignore[no-untyped-def]
-    """Enter a class with its set; return who has to give up a set that is taken, or −1."""
-    slot = _slot(table, name)
-    if table.entered[slot] == table.stamp[0]:
-        if gap <= table.gap[slot]:
-            return c
-        payer = table.member[slot]
-        table.gap[slot], table.member[slot] = gap, c
-        return payer
-    table.entered[slot] = table.stamp[0]
-    table.name[slot] = name
-    table.gap[slot] = gap
-    table.member[slot] = c
-    return -1
+def _names_after(  # type: ignore[no-untyped-def]
+    top_value, top_place, selected, name, key, k, place, entering, came, gone, name_after
+):
+    """Name the best set of every class after a swap."""
+    key_came, key_gone = key[entering], key[selected[place]]
+    for c in range(name.shape[0]):
+        t, t_place = top_value[c, k - 1], top_place[c, k - 1]
+        x = came[c]
+        name_after[c] = name[c]
+        if gone[c] > t or (gone[c] == t and place <= t_place):
+            u, u_place = top_value[c, k], top_place[c, k]
+            if x > u or (x == u and place < u_place):
+                name_after[c] += key_came - key_gone
+            else:
+                name_after[c] += key[selected[u_place]] - key_gone
+        elif x > t or (x == t and place < t_place):
+            name_after[c] += key_came - key[selected[t_place]]
 
 
 @numba.njit(cache=True)
-def _slot(table, name):  # type: ignore[no-untyped-def]
+def _slot(entered, names, stamp, name):  # type: ignore[no-untyped-def]
     """Return the slot that holds a set, or the empty one where it belongs."""
-    mask = np.uint64(table.name.shape[0] - 1)
+    mask = np.uint64(names.shape[0] - 1)
     slot = (name ^ (name >> np.uint64(32))) & mask
-    while table.entered[slot] == table.stamp[0] and table.name[slot] != name:
+    while entered[slot] == stamp and names[slot] != name:
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
 @numba.njit(cache=True)
-def _list_after(problem, state, table, c, place, entering):  # type: ignore[no-untyped-def]
-    """Fill in the k + 2 best values of a class after the swap, and their keys; return its set."""
-    k = problem.n_per_class
-    n_list = k + 2
+def _list_after(  # type: ignore[no-untyped-def]
+    top_value, top_place, selected, key, place, x, key_came, list_value, list_key
+):
+    """List the best values of a class after a swap, falling, and the keys of their features."""
+    most = list_value.shape[0]
     n = 0
     pending = place >= 0
-    x = problem.A_by_feature[entering, c]
-    name = np.uint64(0)
-    for rank in range(state.top_value.shape[1]):
-        v, p = state.top_value[c, rank], state.top_place[c, rank]
-        if pending and n < n_list and (x > v or (x == v and place < p)):
-            table.list_value[n] = x
-            table.list_key[n] = problem.key[entering]
+    for rank in range(top_value.shape[0]):
+        v, p = top_value[rank], top_place[rank]
+        if pending and n < most and (x > v or (x == v and place < p)):
+            list_value[n] = x
+            list_key[n] = key_came
             n += 1
             pending = False
-        if n < n_list and p != place and p >= 0:
-            table.list_value[n] = v
-            table.list_key[n] = problem.key[state.selected[p]]
+        if n < most and p != place and p >= 0:
+            list_value[n] = v
+            list_key[n] = key[selected[p]]
             n += 1
-    if pending and n < n_list:
-        table.list_value[n] = x
-        table.list_key[n] = problem.key[entering]
-        n += 1
-    table.n_list[0] = n
-    for rank in range(k):
-        name += table.list_key[rank]
-    return name
+    return n
 
 
 @numba.njit(cache=True)
-def _cheapest_free(table, name, k):  # type: ignore[no-untyped-def]
-    """Take the cheapest free set that differs in one feature; return what it costs."""
-    value, key = table.list_value, table.list_key
-    n = table.n_list[0]
-    best = np.int64(2**62)
-    best_slot = np.uint64(0)
-    best_name = np.uint64(0)
-    for entering in range(k, n):
-        for leaving in range(k - 1, -1, -1):
-            cost = value[leaving] - value[entering]
-            if cost >= best:
+def _bid(  # type: ignore[no-untyped-def]
+    value, key, entered, names, price, owner, paid, stamp, name, c, k, step, last
+):
+    """Let a class take what leaves it best off; return the class that loses its set, or −1.
+
+    The `last` bids of an auction that takes too long go to free sets only.
+    """
+    n = value.shape[0]
+    # Paying `nowhere` is always possible. A burden is cost plus price.
+    nowhere = np.int64(value[0]) - value[n - 1]
+    best_slot, best_name, best_cost = _slot(entered, names, stamp, name), name, np.int64(0)
+    best, second = price[best_slot], nowhere
+    if last or best > nowhere:
+        best, second, best_cost = nowhere, NEARLY_INFINITE, nowhere
+    for came in range(k, n):
+        for gone in range(k - 1, -1, -1):
+            cost = np.int64(value[gone]) - value[came]
+            if cost >= second:
                 break
-            other = name - key[leaving] + key[entering]
-            slot = _slot(table, other)
-            if table.entered[slot] != table.stamp[0]:
-                best, best_slot, best_name = cost, slot, other
-    if best == 2**62:
-        return np.int64(value[0]) - value[n - 1]
-    table.entered[best_slot] = table.stamp[0]
-    table.name[best_slot] = best_name
-    return best
+            other = name - key[gone] + key[came]
+            slot = _slot(entered, names, stamp, other)
+            burden = cost
+            if entered[slot] == stamp:
+                burden = NEARLY_INFINITE if last else cost + price[slot]
+            if burden < best:
+                best, second = burden, best
+                best_slot, best_name, best_cost = slot, other, cost
+            elif burden < second:
+                second = burden
+    paid[c] = best_cost
+    if best == nowhere:
+        return -1
+    if entered[best_slot] != stamp:
+        entered[best_slot] = stamp
+        names[best_slot] = best_name
+        price[best_slot] = 0
+        owner[best_slot] = -1
+    price[best_slot] += min(second, nowhere) - best + step
+    outbid = owner[best_slot]
+    owner[best_slot] = c
+    return outbid

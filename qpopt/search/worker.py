@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from qpopt.search.incumbent import Incumbent
-from qpopt.search.memory import NEVER, Table, forget, new_memory, new_table
+from qpopt.search.memory import NEVER, forget, new_auction, new_memory
 from qpopt.search.population import Population
 from qpopt.search.problem import Problem
 from qpopt.search.state import new_state
@@ -19,7 +19,9 @@ PATIENCE_PER_FEATURE = 20
 """Steps without improvement, per selected feature, after which a tabu search ends."""
 MOST_FAILURES = 30
 """New starts in a row that gave no new elite selection, after which the population is dropped."""
-WORK_PER_CALL = 5e8
+RAISES_PER_GAP = 32
+"""How fine the auction for sets is: least raises in the mean cost of a class's second best set."""
+WORK_PER_CALL = 1e9
 """Size of a compiled call: about a tenth of a second, so that limits and interruptions are seen."""
 
 
@@ -37,7 +39,7 @@ def settings(problem: Problem, n_select: int) -> Settings:
     n_classes, n_features = problem.A.shape
     k = problem.n_per_class
     touched = min(n_classes, 2 * n_classes * (k + 2) / n_select)
-    work = n_features * (n_select + touched * (k + 4)) + 100 * n_classes
+    work = n_features * (n_select + touched * (k + 3)) + 6000 * n_classes
     return Settings(
         max(PATIENCE_PER_FEATURE * n_select, 200),
         max(1, int(WORK_PER_CALL / work)),
@@ -78,7 +80,7 @@ class Worker:
         self.settings = settings(problem, self.n_select)
         kernel_seed = int(self.rng.integers(2**63))
         self.memory = new_memory(n_features, self.n_select, kernel_seed, self.settings.hold)
-        self.table: Table = new_table(n_classes, problem.n_per_class)
+        self.auction = new_auction(n_classes, problem.n_per_class)
         self.fixed = np.flatnonzero(problem.fixed)
         self.population = Population(self.rng, frozenset(self.fixed.tolist()))
         self.slack = 0.0
@@ -109,15 +111,20 @@ class Worker:
         from qpopt.search.tabu import tabu_search  # numba takes a second to import
 
         state = new_state(self.problem, start)
+        k = self.problem.n_per_class
+        gaps = state.top_value[:, k - 1].astype(np.int64) - state.top_value[:, k]
+        self.auction.step[0] = max(int(gaps.mean()) // RAISES_PER_GAP, 1)
         forget(self.memory)
         while not self.incumbent.done:
             allotted = self.incumbent.allot(self.settings.steps_per_call)
             made = tabu_search(
-                self.problem, state, self.memory, self.table, allotted, self.settings.patience
+                self.problem, state, self.memory, self.auction, allotted, self.settings.patience
             )
             self.incumbent.made(made, allotted)
             if made < allotted:
                 break
+            if self.memory.kept.max() * self.unit > self.incumbent.objective:
+                self.incumbent.judge(self.memory.kept_selected[self.memory.kept.argmax()])
         self._judge_kept()
 
     def _judge_kept(self) -> None:

@@ -5,6 +5,7 @@ The objective is scaled to whole numbers. What the rounding can amount to is add
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -31,6 +32,12 @@ ACCURACY = 1e-7
 """The rounding error of the objective that is aimed at, relative to its largest coefficient."""
 LARGEST_EXPONENT = 52
 """The scaled objective never exceeds two to this power, so that a float can hold it exactly."""
+
+PORTFOLIO = 8
+"""From this many workers on CP-SAT's own mix of strategies is complete."""
+FIRST_WORKERS = ("max_lp", "reduced_costs", "core", "default_lp", "quick_restart")
+"""Strategies for fewer workers: the default ones do without a linear relaxation, and without it
+hardly any bound is found for models of this kind."""
 
 
 class CpSat(Solver):
@@ -67,7 +74,9 @@ class CpSat(Solver):
         parameters = solver.parameters
         parameters.relative_gap_limit = gap
         parameters.random_seed = seed % 2**31
-        parameters.num_workers = threads or 0
+        parameters.num_workers = threads or os.cpu_count() or 1
+        if parameters.num_workers < PORTFOLIO:
+            parameters.subsolvers.extend(FIRST_WORKERS)
         if time_limit is not None:
             parameters.max_time_in_seconds = max(time_limit, 0.0)
         # Ctrl-C is the business of `Run`; CP-SAT's own handler would take it away from Python.
