@@ -14,10 +14,11 @@ from rich.table import Table
 from benchmarks import epsilon
 from benchmarks.add import add_file
 from benchmarks.add import improve as improve_library
-from benchmarks.enumeration import enumerate_all
+from benchmarks.enumeration import prove as prove_solution
 from benchmarks.errors import BenchmarkError
 from benchmarks.family import build as build_family
 from benchmarks.library import Library
+from benchmarks.report import write_report
 from benchmarks.run import ROWS
 from benchmarks.run import run as run_specs
 from benchmarks.specs import configurations, plan
@@ -44,7 +45,16 @@ def show_list(
     library = Library()
     entries = library.select(_words(suite)) if suite else list(library.entries.values())
     table = Table(box=None)
-    for heading in ("instance", "class", "size", "select", "density", "status", "best known", "gap"):
+    for heading in (
+        "instance",
+        "class",
+        "size",
+        "select",
+        "density",
+        "status",
+        "best known",
+        "gap",
+    ):
         table.add_column(heading, no_wrap=True)
     for entry in entries:
         table.add_row(
@@ -102,13 +112,13 @@ def improve(
 def prove(
     names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Small instances.")],
 ) -> None:
-    """Prove instances by trying every selection, and record it."""
+    """Prove instances without any solver, by trying every selection, and record it."""
     library = Library()
     for name in names:
         best = library.best(name)
         if best is None:
             raise BenchmarkError(f"{name} needs some solution first; see improve.")
-        proven = enumerate_all(library.instance(name), best)
+        proven = prove_solution(library.instance(name), best)
         console.print(improve_library(library, proven), highlight=False)
 
 
@@ -161,6 +171,15 @@ def run(
         f"the rows are in {out / ROWS}.",
         highlight=False,
     )
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The results folder.")],
+) -> None:
+    """Write tables and plots of a results folder, as Markdown and as one HTML file."""
+    markdown, html = write_report(folder)
+    console.print(f"{markdown} and {html} written.", highlight=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -119,6 +119,8 @@ def improve(library: Library, solution: Solution) -> str:
             f"For {entry.name} the objective {best!r} lies above the bound {bound!r}: one of the "
             "two is wrong, and only the objective can be checked."
         )
+    if bound is not None and best is not None:
+        bound = max(bound, best)  # below it only by rounding
     by = _credit(solution)
     news = replace(
         entry,
@@ -128,8 +130,9 @@ def improve(library: Library, solution: Solution) -> str:
         bound_by=by if lower else entry.bound_by,
     )
     _keep(library, news, solution if higher else library.best(entry.name))
-    parts = [f"objective {best:.10g}"] * higher + [f"bound {bound:.10g}"] * lower
-    return f"{entry.name}: {' and '.join(parts)} ({news.status})"
+    figures = (("objective", best, higher), ("bound", bound, lower))
+    better = " and ".join(f"{label} {value!r}" for label, value, is_new in figures if is_new)
+    return f"{entry.name}: {better} ({news.status})"
 
 
 def _check_new(library: Library, entry: Entry) -> None:

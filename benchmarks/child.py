@@ -68,7 +68,6 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
     if spec.solver != NO_SOLVER:
         solver = find_solver(spec.solver)
         versions[spec.solver] = solver.availability().version
-        # Whatever happens before the solver gets the model counts as building.
         solver.solve = watch.noting(solver.solve)  # type: ignore[method-assign]
     claims["versions"] = versions
     _warm_up(spec)
@@ -76,6 +75,7 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
     with trace.open("w", encoding="utf-8") as stream:
 
         def write(point: TracePoint, note: str) -> None:
+            watch.hear(note)
             stream.write(json.dumps(point) + "\n")
             stream.flush()
 
@@ -114,13 +114,21 @@ def _solve(
 
 
 class _Stopwatch:
-    """Tells building from solving by noting when a solver is called for the first time."""
+    """Tells building from solving.
+
+    Building begins when the method says so, or at once where it says nothing, and ends when a
+    solver is called for the first time. All else is solving.
+    """
 
     def __init__(self) -> None:
-        self.began = self.called = 0.0
+        self.start()
 
     def start(self) -> None:
-        self.began, self.called = time.perf_counter(), 0.0
+        self.began, self.building, self.called = time.perf_counter(), 0.0, 0.0
+
+    def hear(self, note: str) -> None:
+        if note.startswith("building") and not self.building:
+            self.building = time.perf_counter()
 
     def noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any, **keywords: Any) -> Any:
@@ -131,8 +139,8 @@ class _Stopwatch:
 
     def stop(self) -> dict[str, float]:
         ended = time.perf_counter()
-        built = self.called or self.began
-        return {"build_seconds": built - self.began, "solve_seconds": ended - built}
+        build = self.called - (self.building or self.began) if self.called else 0.0
+        return {"build_seconds": build, "solve_seconds": ended - self.began - build}
 
 
 def _end_with_parent() -> None:

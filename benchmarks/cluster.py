@@ -8,7 +8,7 @@ outcome has come back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from benchmarks.errors import BenchmarkError
@@ -41,7 +41,7 @@ def connect(address: str) -> Any:
 
 def run_on_cluster(
     specs: Sequence[RunSpec], execute: Execute, client: Any
-) -> Iterator[tuple[RunSpec, Outcome]]:
+) -> Generator[tuple[RunSpec, Outcome], None, None]:
     """Yield every run with its outcome, as they come back from the cluster.
 
     A run whose workers were lost again and again comes back as a crash. Leaving the loop early, or

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @numba.njit(cache=True)
-def better_selections(
-    A: Floats,
-    R: Floats,
-    b: Floats,
-    n_per_class: int,
-    objective: float,
-    state: Indices,
-    found: Indices,
-) -> tuple[int, bool]:
+def better_selections(A, R, b, n_per_class, objective, state, found):  # type: ignore[no-untyped-def]
     """Go on through the selections, in lexicographic order, until `found` is full.
 
     Parameters

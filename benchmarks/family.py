@@ -76,9 +76,7 @@ def build(library: Library) -> Iterator[Entry]:
         arguments = dict(member.source["arguments"])
         if member.size in ("tiny", "small"):
             made = generate(name=member.name, **arguments)
-            yield add_copy(
-                library, made, name=member.name, size=member.size, generate=arguments
-            )
+            yield add_copy(library, made, name=member.name, size=member.size, generate=arguments)
         else:
             yield add_source(library, member.source, name=member.name, size=member.size)
 
@@ -104,7 +102,7 @@ def _member(size: str, structure: str, counts: Counts, step: str | float) -> Mem
 def _raw_redundancy(arguments: dict[str, Any]) -> NDArray[np.float64]:
     """Return R of a generated instance before anything is dropped, as cosines."""
     unclipped = generate(**arguments, epsilon=None)
-    return unclipped.R / unclipped.provenance["redundancy_factor"]
+    return unclipped.R / float(unclipped.provenance["redundancy_factor"])
 
 
 def _quantile(R: NDArray[np.float64], share: float) -> float:

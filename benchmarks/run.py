@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -109,7 +109,7 @@ class _Instances:
 
 def _outcomes(
     specs: Sequence[RunSpec], one: Execute, jobs: int, client: Any
-) -> Iterator[tuple[RunSpec, Outcome]]:
+) -> Generator[tuple[RunSpec, Outcome], None, None]:
     if client is None:
         return run_here(specs, one, jobs=jobs)
     return run_on_cluster(specs, one, client)

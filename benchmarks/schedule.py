@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from benchmarks.execute import Outcome
@@ -15,7 +15,7 @@ Execute = Callable[..., Outcome]
 
 def run_here(
     specs: Sequence[RunSpec], execute: Execute, *, jobs: int
-) -> Iterator[tuple[RunSpec, Outcome]]:
+) -> Generator[tuple[RunSpec, Outcome], None, None]:
     """Yield every run with its outcome, as they finish.
 
     Leaving the loop early, or Ctrl-C, ends the runs that are under way.

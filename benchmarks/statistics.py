@@ -128,9 +128,7 @@ def _summary(config: str, rows: Sequence[Row]) -> Summary:
         verified=sum(row.verified is True for row in rows),
         solved=sum(map(is_solved, rows)),
         refused=sum(row.status == "refused" for row in rows),
-        failed=sum(
-            row.status in ("wrong", "error", "crash", "timeout", "memory") for row in rows
-        ),
+        failed=sum(row.status in ("wrong", "error", "crash", "timeout", "memory") for row in rows),
         seconds=shifted_geometric_mean(map(charged_seconds, rows)),
         gap=fsum(gaps) / len(gaps) if gaps else None,
         primal_integral=fsum(row.primal_integral for row in rows) / len(rows),
