@@ -61,7 +61,7 @@ def run_on_cluster(
     # Not pure: the same run, repeated on purpose, is to be carried out again.
     futures = {client.submit(execute, spec, pure=False): spec for spec in specs}
     try:
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             yield futures[future], _outcome(future)
     finally:
         client.cancel(list(futures), force=True)

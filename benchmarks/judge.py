@@ -153,7 +153,7 @@ def _refuted_bound(solution: Solution, entry: Entry) -> str:
 
 
 def _proves(solution: Solution, gap: float) -> bool:
-    """Whether objective and bound are as close as the run was asked to bring them, plus rounding."""
+    """Whether objective and bound are as close as the run was asked to bring them."""
     return solution.gap is not None and solution.gap <= gap + 1e-5
 
 

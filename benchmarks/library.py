@@ -1,9 +1,11 @@
 """The instance library: an index, the instances it names, and their best-known solutions.
 
-instances/index.json     one entry an instance
-instances/tiny/*.npz     committed instances, by size
-solutions/NAME.json      the best-known solution of each
-data/*.npz               raw statistics that the large instances are made from
+========================  ===================================================
+``instances/index.json``  one entry an instance
+``instances/tiny/*.npz``  committed instances, by size
+``solutions/NAME.json``   the best-known solution of each
+``data/*.npz``            raw statistics that large instances are made from
+========================  ===================================================
 """
 
 from __future__ import annotations

@@ -31,15 +31,16 @@ FIRST_MOMENT = 0.01
 LIMITATIONS = (
     "Objectives are recomputed by an independent check; bounds cannot be, so they are the word of "
     "the run. A bound below a known solution makes a run wrong.",
-    "Seconds are those for building the model and solving it. Starting Python, imports, compilation "
-    "and loading the instance are not among them; the wall seconds in the rows have them all.",
+    "Seconds are those for building the model and solving it. Starting Python, imports, "
+    "compilation and loading the instance are not among them; the wall seconds in the rows have "
+    "them all.",
     "A run that is not solved within its limit is charged the limit, whatever the reason: time, a "
     "refusal, a wrong answer or a crash. Methods without a proof are never solved; compare them by "
     "gap and primal integral.",
     "The primal integral and the gap over time follow what runs report while they run; a run whose "
     "result is not verified counts as if it had found nothing.",
-    "Runs that share a machine slow each other down; for figures to publish use one job and a quiet "
-    "machine.",
+    "Runs that share a machine slow each other down; for figures to publish use one job and a "
+    "quiet machine.",
     "The size-limited licence of a commercial solver shows as refused runs.",
 )
 

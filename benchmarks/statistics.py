@@ -34,7 +34,7 @@ def gap_to_best(objective: float | None, best: float | None) -> float | None:
 
 
 def primal_gap(objective: float | None, best: float | None) -> float:
-    """Return |best − objective| / max(|best|, |objective|), and 1 where there is nothing to compare.
+    """Return |best − objective| / max(|best|, |objective|), and 1 where either is missing.
 
     It lies between 0 and 1. It is 1 also where the two have different signs, and 0 for an
     objective better than the best known.
@@ -176,7 +176,7 @@ def performance_profile(
 
 
 def profile_seconds(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
-    """Return for every configuration the seconds for each instance and seed; infinite if unsolved."""
+    """Return the seconds of every configuration by instance and seed; infinite if unsolved."""
     return {
         config: {
             f"{row.instance} {row.seed}": run_seconds(row) if is_solved(row) else inf
