@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import epsilon
+from benchmarks import build, epsilon
 from benchmarks.add import add_file
 from benchmarks.add import improve as improve_library
 from benchmarks.enumeration import prove as prove_solution
@@ -28,6 +28,7 @@ REFUSED = 1
 BAD_USE = 2
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command("build")(build.main)
 app.command("epsilon")(epsilon.main)
 console = Console()
 
@@ -71,7 +72,7 @@ def show_list(
 
 
 @app.command()
-def build() -> None:
+def family() -> None:
     """Add the members of the family that the library does not have yet."""
     for entry in build_family(Library()):
         console.print(f"added {entry.name} ({entry.size})", highlight=False)

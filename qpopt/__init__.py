@@ -23,9 +23,8 @@ from qpopt.instance import Instance
 from qpopt.objective import Objective
 from qpopt.prepare import prepare, redundancy
 from qpopt.solution import Solution, Status, TracePoint
-from qpopt.solve import solve
-from qpopt.solvers.registry import available_solvers
-from qpopt.verify import Verification, verify
+from qpopt.solve import available_solvers, solve
+from qpopt.verify import Verification, Violation, verify
 
 __all__ = [
     "InfeasibleInstance",
@@ -45,6 +44,7 @@ __all__ = [
     "TracePoint",
     "UnsupportedModel",
     "Verification",
+    "Violation",
     "__version__",
     "available_solvers",
     "generate",

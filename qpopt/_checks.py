@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from math import comb
 from operator import index
 from typing import Any
@@ -14,6 +14,9 @@ from qpopt.errors import InfeasibleInstance, InvalidInstance
 
 SYMMETRY_TOLERANCE = 1e-9
 """Largest |R − Rᵀ|, relative to max R, that counts as rounding."""
+
+LARGEST = 1e100
+"""Largest absolute value that data may have: sums and squares of it are far from overflow."""
 
 
 def matrix(label: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -81,7 +84,7 @@ def count(label: str, value: Any) -> int:
 
 def seed(value: Any) -> int:
     """Return a whole number of at least 0."""
-    if not isinstance(value, int | np.integer) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise InvalidInstance(f"seed must be a whole number of at least 0, not {value!r}.")
     return int(value)
 
@@ -104,7 +107,7 @@ def names(label: str, values: Sequence[str] | None, length: int) -> tuple[str, .
     """Return names as strings, one for each class or feature."""
     if values is None:
         return None
-    if isinstance(values, str) or len(values) != length:
+    if isinstance(values, str) or not isinstance(values, Sized) or len(values) != length:
         raise InvalidInstance(f"{label} must hold {length} names, one for each.")
     return tuple(str(value) for value in values)
 
@@ -146,7 +149,7 @@ def feasible(
 
 def selection(values: ArrayLike, n_features: int) -> NDArray[np.int64]:
     """Return a selection, given as indices or as a boolean mask, as indices."""
-    array = np.asarray(values)
+    array = _plain_array("A selection", values)
     if array.dtype == bool and array.shape == (n_features,):
         return np.flatnonzero(array)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -165,7 +168,7 @@ def assignment(
     values: ArrayLike, n_classes: int, selected: NDArray[np.int64], n_features: int
 ) -> NDArray[np.bool_]:
     """Return an assignment as boolean classes × selected features."""
-    array = np.asarray(values)
+    array = _plain_array("An assignment", values)
     if array.shape == (n_classes, n_features) and n_features != len(selected):
         array = array[:, selected]
     if array.shape != (n_classes, len(selected)):
@@ -178,17 +181,31 @@ def assignment(
     return array.astype(bool)
 
 
-def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a C-ordered float64 copy without NaN, infinity or negative zeros."""
+def _plain_array(label: str, values: ArrayLike) -> NDArray[Any]:
     try:
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidInstance(f"{label} must be an array: {error}.") from None
+
+
+def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a C-ordered float64 copy of sensible numbers, without negative zeros."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise InvalidInstance(f"{label} is a masked array; fill in what is masked.")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO":
+            raise InvalidInstance(f"{label} must hold numbers, not {given.dtype}.")
+        array = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidInstance):
+            raise
         raise InvalidInstance(f"{label} must hold numbers: {error}.") from None
-    bad = ~np.isfinite(array)
+    bad = ~(np.abs(array) <= LARGEST)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidInstance(
             f"{label}[{', '.join(map(str, where))}] is {array[where]} ({int(bad.sum())} such "
-            f"entries in all); {label} must be finite."
+            f"entries in all); {label} must be finite and of a size that can be added up."
         )
     return array + 0.0

@@ -1,10 +1,14 @@
-"""The `qpopt` command. Exit codes: 0 good, 1 a check failed, 2 bad use or bad file."""
+"""The `qpopt` command.
+
+Exit codes: 0 good, 1 a check failed, 2 bad use or bad file, 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +16,19 @@ import typer
 from rich.console import Console
 
 from qpopt import Instance, QpoptError, Solution, __version__, tables
+from qpopt.export.export import FORMULATIONS
 from qpopt.files import solution_record
 from qpopt.generate import STRUCTURES
 from qpopt.generate import generate as generate_instance
 from qpopt.methods.registry import method_names
+from qpopt.solve import available_solvers
 from qpopt.solve import solve as solve_instance
-from qpopt.solvers.registry import available_solvers, solver_names
+from qpopt.solvers.registry import solver_names
 from qpopt.verify import verify as verify_solution
 
 CHECK_FAILED = 1
 BAD_USE = 2
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="qpopt",
@@ -30,7 +37,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-console = Console()
+# Names and messages are shown as they are: nothing in them is markup.
+console = Console(markup=False, emoji=False, highlight=False)
 
 InstanceFile = Annotated[Path, typer.Argument(metavar="FILE", help="An instance (.npz).")]
 SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A solution (.json).")]
@@ -38,6 +46,9 @@ SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A soluti
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; every expected error takes one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(args=arguments, standalone_mode=False)
     except (QpoptError, typer.TyperException) as error:
@@ -45,9 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if message:
             print(f"qpopt: {' '.join(message.split())}", file=sys.stderr)
         return BAD_USE
-    except typer.Abort:
-        print("qpopt: interrupted", file=sys.stderr)
+    except MemoryError:
+        print("qpopt: there is not enough memory for this", file=sys.stderr)
         return BAD_USE
+    if code == INTERRUPTED:
+        print("qpopt: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
@@ -82,7 +95,7 @@ def generate(
         n_features, n_classes, n_select, n_per_class, structure=structure, seed=seed
     )
     instance.save(file)
-    console.print(f"{instance!r} saved to {file}", highlight=False)
+    console.print(f"{instance!r} saved to {file}")
 
 
 @app.command()
@@ -142,9 +155,25 @@ def solve(
         if classes and solution.found:
             console.print(tables.class_sets(instance, solution))
         if out is not None:
-            console.print(f"saved to {out}", highlight=False)
+            console.print(f"saved to {out}")
     if not solution.found:
         raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def export(
+    file: InstanceFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A name in .mps, .lp or .qplib.")],
+    formulation: Annotated[
+        str, typer.Option(help=f"One of {', '.join(FORMULATIONS)}.")
+    ] = "compact",
+    uniqueness: Annotated[
+        bool, typer.Option(help="Whether compact states that no two classes are alike.")
+    ] = True,
+) -> None:
+    """Write a formulation of an instance for other solvers."""
+    Instance.load(file).export(out, formulation=formulation, uniqueness=uniqueness)
+    console.print(f"{formulation} saved to {out}")
 
 
 @app.command()

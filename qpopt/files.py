@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt._plain import plain_value
 from qpopt._version import __version__
 from qpopt.errors import InvalidFile, QpoptError
 from qpopt.instance import Instance
@@ -36,6 +38,8 @@ INSTANCE_FORMAT = "qpopt-instance"
 SOLUTION_FORMAT = "qpopt-solution"
 FORMAT_VERSION = 1
 ZIP_START = b"PK\x03\x04"
+DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError)
+"""What reading a damaged file makes Python raise."""
 
 AnyPath = str | os.PathLike[str]
 
@@ -50,16 +54,22 @@ def replacing(path: AnyPath) -> Iterator[IO[bytes]]:
         If the file cannot be written, for example because the disk is full. What `path` held
         before is untouched then.
     """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with temporary.open("xb") as stream:
+        target = Path(os.path.realpath(path))
+        temporary = target.parent / f".qpopt-{secrets.token_hex(8)}.tmp"
+        stream = temporary.open("xb")
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+    try:
+        with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         temporary.replace(target)
     except OSError as error:
-        raise InvalidFile(f"Cannot write {target}: {error.strerror or error}.") from error
+        raise _unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -85,7 +95,7 @@ def save_instance(instance: Instance, path: AnyPath) -> None:
     with replacing(path) as stream:
         np.savez_compressed(
             stream,
-            meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+            meta=np.frombuffer(json.dumps(meta, default=plain_value).encode(), dtype=np.uint8),
             A=instance.A,
             b=instance.b,
             redundant=np.packbits(pairs > 0),
@@ -104,9 +114,11 @@ def load_instance(path: AnyPath) -> Instance:
                 raise _foreign(path, INSTANCE_FORMAT)
             meta = json.loads(archive["meta"].tobytes().decode())
             _check_header(path, meta, INSTANCE_FORMAT)
-            b = archive["b"]
+            A, b = archive["A"], archive["b"]
+            if A.ndim != 2 or b.shape != A.shape[1:]:
+                raise InvalidFile(f"{path} is damaged: A and b do not fit together.")
             instance = Instance(
-                archive["A"],
+                A,
                 _redundancy_matrix(archive["redundant"], archive["redundancy"], b.size),
                 b,
                 meta["n_select"],
@@ -140,13 +152,13 @@ def solution_record(solution: Solution) -> dict[str, Any]:
         "selection": None if solution.selection is None else solution.selection.tolist(),
         "class_sets": solution.class_sets() if solution.found else None,
         "trace": [list(point) for point in solution.trace],
-        "details": dict(solution.details),
+        "details": json.loads(json.dumps(solution.details, default=plain_value)),
     }
 
 
 def save_solution(solution: Solution, path: AnyPath) -> None:
     """Write a solution as readable JSON."""
-    content = json.dumps(solution_record(solution), indent=1).encode()
+    content = json.dumps(solution_record(solution), indent=1, allow_nan=False).encode()
     with replacing(path) as stream:
         stream.write(content)
 
@@ -156,13 +168,7 @@ def load_solution(path: AnyPath) -> Solution:
     with _explained(path, SOLUTION_FORMAT):
         record = json.loads(Path(path).read_text(encoding="utf-8"))
         _check_header(path, record, SOLUTION_FORMAT)
-        selection = assignment = None
-        if record["selection"] is not None:
-            selection = np.array(record["selection"], dtype=np.int64)
-            assignment = np.zeros((len(record["class_sets"]), len(selection)), dtype=bool)
-            column = {int(d): j for j, d in enumerate(selection)}
-            for c, features in enumerate(record["class_sets"]):
-                assignment[c, [column[d] for d in features]] = True
+        selection, assignment = _read_sets(path, record["selection"], record["class_sets"])
         return Solution(
             selection,
             assignment,
@@ -177,6 +183,22 @@ def load_solution(path: AnyPath) -> Solution:
             fingerprint=record["fingerprint"],
             details=record["details"],
         )
+
+
+def _read_sets(
+    path: AnyPath, selection: Any, class_sets: Any
+) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_] | None]:
+    """Turn the lists of a file into arrays; nothing is rounded, sorted or left out on the way."""
+    if selection is None:
+        return None, None
+    for features in (selection, *class_sets):
+        if any(type(d) is not int for d in features) or len(set(features)) < len(features):
+            raise InvalidFile(f"{path} is damaged: {features!r} is no set of features.")
+    assignment = np.zeros((len(class_sets), len(selection)), dtype=bool)
+    column = {d: j for j, d in enumerate(selection)}
+    for c, features in enumerate(class_sets):
+        assignment[c, [column[d] for d in features]] = True
+    return np.array(selection, dtype=np.int64), assignment
 
 
 def _redundancy_matrix(
@@ -194,11 +216,17 @@ def _redundancy_matrix(
 def _check_header(path: AnyPath, meta: Any, expected: str) -> None:
     if not isinstance(meta, Mapping) or meta.get("format") != expected:
         raise _foreign(path, expected)
+    if type(meta["version"]) is not int or meta["version"] < 1:
+        raise InvalidFile(f"{path} is damaged: its format version is {meta['version']!r}.")
     if meta["version"] > FORMAT_VERSION:
         raise InvalidFile(
             f"{path} has format version {meta['version']}; this qpopt reads up to "
             f"{FORMAT_VERSION}. Upgrade qpopt."
         )
+
+
+def _unwritable(path: AnyPath, error: Exception) -> InvalidFile:
+    return InvalidFile(f"Cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}.")
 
 
 def _foreign(path: AnyPath, expected: str) -> InvalidFile:
@@ -221,9 +249,9 @@ def _explained(path: AnyPath, expected: str) -> Iterator[None]:
         raise _foreign(path, expected) from None
     except OSError as error:
         raise InvalidFile(f"Cannot read {path}: {error.strerror or error}.") from error
-    except (KeyError, TypeError, IndexError) as error:
-        raise InvalidFile(f"{path} is damaged: {error!r}.") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except MemoryError as error:
+        raise InvalidFile(f"{path} is damaged or too large for the memory here.") from error
+    except (*DAMAGE, zipfile.BadZipFile, zlib.error) as error:
         raise InvalidFile(
-            f"{path} is truncated, damaged or not a qpopt file: {error or type(error).__name__}."
+            f"{path} is truncated, damaged or not a qpopt file ({type(error).__name__})."
         ) from error

@@ -1,8 +1,8 @@
 """Synthetic instances, by structure and seed.
 
 Every structure makes a raw similarity matrix and a raw bias and hands them to `prepare`. Nothing
-here goes through a BLAS, and the raw values are rounded to float32, so a seed gives the same
-instance on every machine.
+here goes through a BLAS, and the raw values are rounded to float32, which swallows differences in
+the last bit between mathematical libraries: a seed gives the same instance on every machine.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def generate(
     InfeasibleInstance
         If the sizes admit no solution.
     """
-    if structure not in STRUCTURES:
+    if not isinstance(structure, str) or structure not in STRUCTURES:
         raise InvalidInstance(
             f"structure must be one of {', '.join(STRUCTURES)}, not {structure!r}."
         )
@@ -86,13 +86,23 @@ def generate(
     sizes = Sizes(*(_checks.count(label, n) for label, n in zip(labels, counts, strict=True)))
     _checks.feasible(sizes.n_classes, sizes.n_features, sizes.n_select, sizes.n_per_class, (), ())
     rng = np.random.default_rng(_checks.seed(seed))
-    A, b, extra = STRUCTURES[structure](rng, sizes)
+    A, b, own = STRUCTURES[structure](rng, sizes)
+    for option in ("epsilon", "include", "exclude"):
+        if option in options and "epsilon" in own:
+            raise InvalidInstance(
+                f"{option} cannot be given with the structure {structure}: its best selection "
+                "would no longer be known."
+            )
     arguments: dict[str, Any] = {
         "name": f"{structure}-{n_features}x{n_classes}-{n_select}-{n_per_class}-s{seed}",
-        **extra,
+        **own,
         **options,
     }
-    arguments["provenance"] = {"structure": structure, **arguments.get("provenance", {})}
+    arguments["provenance"] = {
+        **(options.get("provenance") or {}),
+        **own.get("provenance", {}),
+        "structure": structure,
+    }
     return prepare(
         A.astype(np.float32),
         b.astype(np.float32),

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt import _checks
+from qpopt._plain import freeze, plain_value
 from qpopt.errors import InvalidInstance
 from qpopt.objective import Objective, best_assignment, objective
 
@@ -105,7 +105,7 @@ class Instance:
             "class_names": _checks.names("class_names", class_names, n_classes),
             "feature_names": _checks.names("feature_names", feature_names, n_features),
             "name": str(name),
-            "provenance": _freeze(provenance or {}),
+            "provenance": _checked_provenance(provenance),
         }
         for key, value in values.items():
             if isinstance(value, np.ndarray):
@@ -163,9 +163,9 @@ class Instance:
         selection
             Indices of the selected features, or a boolean mask over all features.
         assignment
-            0/1 matrix, classes × selected features (in the order of `selection`) or
-            classes × all features. Without it every class gets its best `n_per_class` selected
-            features, ignoring uniqueness.
+            0/1 matrix, classes × selected features (in the order of `selection`) or, unless all
+            features are selected, classes × all features. Without it every class gets its best
+            `n_per_class` selected features, ignoring uniqueness.
 
         Returns
         -------
@@ -190,6 +190,18 @@ class Instance:
 
         save_instance(self, path)
 
+    def export(
+        self,
+        path: str | PathLike[str],
+        *,
+        formulation: str = "compact",
+        uniqueness: bool = True,
+    ) -> None:
+        """Write a formulation as an MPS, LP or QPLIB file; see `qpopt.export`."""
+        from qpopt.export import export
+
+        export(self, path, formulation=formulation, uniqueness=uniqueness)
+
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Instance:
         """Read an instance that `save` wrote.
@@ -210,7 +222,7 @@ class Instance:
             "class_names": self.class_names,
             "feature_names": self.feature_names,
             "name": self.name,
-            "provenance": dict(self.provenance),
+            "provenance": json.loads(json.dumps(self.provenance, default=plain_value)),
         }
         positional = (self.A, self.R, self.b, self.n_select, self.n_per_class)
         return partial(Instance, **keywords), positional
@@ -231,16 +243,10 @@ class Instance:
         )
 
 
-def _freeze(provenance: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Copy a provenance through JSON, so that what is kept is what a file would give back."""
+def _checked_provenance(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
     try:
-        return MappingProxyType(json.loads(json.dumps(dict(provenance), default=_plain)))
-    except (TypeError, ValueError) as error:
-        raise InvalidInstance(f"provenance must be something that JSON can hold: {error}") from None
-
-
-def _plain(value: Any) -> Any:
-    """Turn NumPy values into the plain ones that JSON knows."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not JSON")
+        return freeze({} if values is None else values)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInstance(
+            f"provenance must be a mapping of what JSON can hold: {error}."
+        ) from None

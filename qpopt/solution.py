@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt._plain import freeze, plain_value
 from qpopt.errors import InvalidSolution
 from qpopt.instance import Instance
+
+OPTIMAL_GAP = 1e-3
+"""The largest gap at which a solution may be called optimal."""
+LARGEST = 1e300
+"""Numbers from here on are no values of an objective."""
 
 
 class Status(str, Enum):
@@ -90,33 +98,51 @@ class Solution:
         except ValueError:
             known = ", ".join(status.value for status in Status)
             raise InvalidSolution(f"Status {self.status!r} is none of {known}.") from None
-        object.__setattr__(self, "trace", tuple(TracePoint(*point) for point in self.trace))
         missing = [self.selection is None, self.assignment is None, self.objective is None]
         if any(missing) and not all(missing):
-            raise InvalidSolution(
-                "Selection, assignment and objective come together or not at all."
+            raise InvalidSolution("Selection, assignment and objective come together or not.")
+        if self.selection is not None:
+            self._keep("selection", _checked_selection(self.selection))
+            self._keep("assignment", _checked_assignment(self.assignment, len(self.selection)))
+        self._keep("objective", _optional_number("objective", self.objective))
+        self._keep("bound", _optional_number("bound", self.bound))
+        seconds = _optional_number("seconds", self.seconds)
+        if seconds is None or seconds < 0:
+            raise InvalidSolution(f"seconds must be at least 0, not {self.seconds!r}.")
+        self._keep("seconds", seconds)
+        for label in ("method", "solver", "fingerprint"):
+            if not isinstance(getattr(self, label), str):
+                raise InvalidSolution(f"{label} must be text, not {getattr(self, label)!r}.")
+        if self.seed is not None:
+            self._keep("seed", _checked_seed(self.seed))
+        self._keep("trace", _checked_trace(self.trace))
+        try:
+            self._keep("details", freeze(self.details))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidSolution(f"details must be what JSON can hold: {error}.") from None
+
+    def _keep(self, name: str, value: Any) -> None:
+        """Set a field of this frozen object; arrays become read-only."""
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Solution):
+            return NotImplemented
+        return all(
+            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            for mine, theirs in (
+                (getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
             )
-        if self.selection is None or self.assignment is None:
-            return
-        selection = np.array(self.selection)
-        assignment = np.array(self.assignment)
-        if selection.ndim != 1 or selection.dtype.kind not in "iu":
-            raise InvalidSolution("A selection is a list of feature indices.")
-        if (np.diff(selection) <= 0).any():
-            raise InvalidSolution("The feature indices of a selection must rise strictly.")
-        if assignment.ndim != 2 or assignment.shape[1] != len(selection):
-            raise InvalidSolution(
-                f"The assignment has the shape {assignment.shape}; it needs one column for each "
-                f"of the {len(selection)} selected features."
-            )
-        if assignment.dtype != bool and not np.isin(assignment, (0, 1)).all():
-            raise InvalidSolution("An assignment holds only 0 and 1.")
-        for key, array in (
-            ("selection", selection.astype(np.int64)),
-            ("assignment", assignment.astype(bool)),
-        ):
-            array.setflags(write=False)
-            object.__setattr__(self, key, array)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["details"] = json.loads(json.dumps(self.details, default=plain_value))
+        return partial(Solution, **values), ()
 
     @property
     def found(self) -> bool:
@@ -183,3 +209,59 @@ class Solution:
         from qpopt.files import load_solution
 
         return load_solution(path)
+
+
+def _checked_selection(values: Any) -> NDArray[np.int64]:
+    selection = np.array(values)
+    if selection.ndim != 1 or selection.dtype.kind not in "iu":
+        raise InvalidSolution("A selection is a list of feature indices.")
+    if selection.size and int(selection.max()) > np.iinfo(np.int64).max:
+        raise InvalidSolution("A feature index of the selection is too large.")
+    selection = selection.astype(np.int64)
+    if (np.diff(selection) <= 0).any():
+        raise InvalidSolution("The feature indices of a selection must rise strictly.")
+    return selection
+
+
+def _checked_assignment(values: Any, n_selected: int) -> NDArray[np.bool_]:
+    try:
+        assignment = np.array(values)
+    except ValueError:
+        raise InvalidSolution("The rows of an assignment must be of the same length.") from None
+    if assignment.ndim != 2 or assignment.shape[1] != n_selected:
+        raise InvalidSolution(
+            f"The assignment has the shape {assignment.shape}; it needs one column for each "
+            f"of the {n_selected} selected features."
+        )
+    if assignment.dtype != bool and not np.isin(assignment, (0, 1)).all():
+        raise InvalidSolution("An assignment holds only 0 and 1.")
+    return assignment.astype(bool)
+
+
+def _optional_number(label: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidSolution(f"{label} must be a number, not {value!r}.")
+    if not abs(value) < LARGEST:
+        raise InvalidSolution(f"{label} must be a finite number, not {value!r}.")
+    return float(value)
+
+
+def _checked_seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidSolution(f"seed must be a whole number, not {value!r}.")
+    return int(value)
+
+
+def _checked_trace(points: Any) -> tuple[TracePoint, ...]:
+    try:
+        trace = tuple(TracePoint(*point) for point in points)
+    except TypeError:
+        raise InvalidSolution("A trace holds triples of seconds, objective and bound.") from None
+    return tuple(
+        TracePoint(*(_optional_number("a value of the trace", value) for value in point))  # type: ignore[arg-type]
+        for point in trace
+    )

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike
 from qpopt import _checks
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.instance import Instance
-from qpopt.methods.registry import find_method
-from qpopt.methods.settings import Report, Settings, Start
 from qpopt.solution import Solution
-from qpopt.solvers.choice import choose
+
+if TYPE_CHECKING:  # methods and solvers take a while to load, and importing qpopt should not
+    from qpopt.methods.settings import Report, Start
+    from qpopt.solvers.base import SolverInfo
 
 
 def solve(
@@ -79,6 +80,10 @@ def solve(
     SolverFailure
         If the solver breaks down.
     """
+    from qpopt.methods.registry import find_method
+    from qpopt.methods.settings import Settings
+    from qpopt.solvers.choice import choose
+
     chosen = find_method(method)
     settings = Settings(
         time_limit=_checked_number("time_limit", time_limit) if time_limit is not None else None,
@@ -101,6 +106,21 @@ def solve(
         return chosen.run(instance, engine, settings)
 
 
+def available_solvers() -> dict[str, SolverInfo]:
+    """Tell for every known solver whether it can be used here and what it can take.
+
+    Returns
+    -------
+    dict
+        By name. `availability` says whether the solver is installed, its version, and whether it
+        is licensed or limited; `supports` says what it can take; `install` is the command that
+        installs it.
+    """
+    from qpopt.solvers.registry import solver_infos
+
+    return solver_infos()
+
+
 def checked_start(
     instance: Instance, start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike]
 ) -> Start:
@@ -111,6 +131,7 @@ def checked_start(
     InvalidStart
         If it is not a feasible solution of the instance, with the reason.
     """
+    from qpopt.methods.settings import Start
     from qpopt.search.assignment import assign
 
     assignment: Any = None

@@ -10,11 +10,12 @@ from rich.text import Text
 
 from qpopt.instance import Instance
 from qpopt.solution import Solution
-from qpopt.solvers.base import Availability, Supports
+from qpopt.solvers.base import SolverInfo, Supports
 from qpopt.verify import Verification
 
 HISTOGRAM_BINS = 12
 HISTOGRAM_WIDTH = 40
+SAME = 1e-9
 
 
 def overview(instance: Instance) -> Table:
@@ -29,7 +30,8 @@ def overview(instance: Instance) -> Table:
     table.add_row("per class", f"{instance.n_per_class:,}")
     if instance.include or instance.exclude:
         table.add_row("include / exclude", f"{len(instance.include)} / {len(instance.exclude)}")
-    table.add_row("ε", "not recorded" if epsilon is None else f"{epsilon:.6g}")
+    if "epsilon" in instance.provenance:
+        table.add_row("ε", f"{epsilon:.6g}" if isinstance(epsilon, float) else str(epsilon))
     table.add_row(
         "redundant pairs",
         f"{len(redundancies):,} of {n_pairs:,} ({_percent(len(redundancies), n_pairs)})",
@@ -47,7 +49,11 @@ def overview(instance: Instance) -> Table:
 
 def similarity_histogram(instance: Instance) -> Table:
     """Return how the entries of A are distributed, as bars."""
-    counts, edges = np.histogram(instance.A, bins=HISTOGRAM_BINS)
+    # Scaled to about 1, and in one bin if all entries are about the same.
+    scale = float(np.abs(instance.A).max()) or 1.0
+    entries = instance.A / scale
+    varied = float(np.ptp(entries)) > SAME
+    counts, edges = np.histogram(entries, bins=HISTOGRAM_BINS if varied else 1)
     table = Table(title="similarity of all classes and features", title_justify="left", box=None)
     table.add_column("from", justify="right")
     table.add_column("to", justify="right")
@@ -55,7 +61,7 @@ def similarity_histogram(instance: Instance) -> Table:
     table.add_column("")
     for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True):
         bar = "█" * int(np.ceil(HISTOGRAM_WIDTH * count / counts.max()))
-        table.add_row(f"{low:.3g}", f"{high:.3g}", f"{count:,}", bar)
+        table.add_row(f"{scale * low:.3g}", f"{scale * high:.3g}", f"{count:,}", bar)
     return table
 
 
@@ -101,12 +107,12 @@ def class_sets(instance: Instance, found: Solution) -> Table:
     return table
 
 
-def solvers(available: Mapping[str, tuple[Availability, Supports]]) -> Table:
+def solvers(available: Mapping[str, SolverInfo]) -> Table:
     """Return which solvers can be used here and what they can take."""
     table = Table("solver", "version", "may be used", "can take")
-    for name, (availability, supports) in available.items():
+    for name, (availability, supports, install) in available.items():
         if not availability.installed:
-            table.add_row(name, "not installed", "", _abilities(supports))
+            table.add_row(name, "not installed", install, _abilities(supports))
             continue
         use = availability.problem or "without limits"
         if availability.limits is not None and not availability.problem:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qpopt.instance import Instance
 from qpopt.methods.settings import Settings, Start
 from qpopt.search.assignment import assign
-from qpopt.solution import Solution, Status, TracePoint
+from qpopt.solution import OPTIMAL_GAP, Solution, Status, TracePoint
 from qpopt.solvers.safety import TOLERANCE
 
 
@@ -73,9 +73,11 @@ class Incumbent:
     @property
     def proven(self) -> bool:
         """Whether the bound lies within the gap, or within rounding, of the best objective."""
+        return self._within(self.settings.gap)
+
+    def _within(self, gap: float) -> bool:
         rounding = 2.5 * TOLERANCE * max(1.0, abs(self.objective))
-        allowed = max(self.settings.gap * abs(self.objective), rounding)
-        return self.bound - self.objective <= allowed
+        return self.bound - self.objective <= max(gap * abs(self.objective), rounding)
 
     def offer(self, selection: NDArray[np.int64], assignment: NDArray[np.bool_]) -> bool:
         """Keep a feasible solution if it is better; tell whether it is."""
@@ -129,7 +131,8 @@ class Incumbent:
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:
-            status = Status.OPTIMAL if self.proven else Status.FEASIBLE
+            optimal = self._within(min(self.settings.gap, OPTIMAL_GAP))
+            status = Status.OPTIMAL if optimal else Status.FEASIBLE
         point = self._point()
         selection, assignment = self.best or (None, None)
         return Solution(

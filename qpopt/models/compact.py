@@ -22,26 +22,46 @@ from qpopt.models.data import (
     data_of,
     declare,
     declare_charges,
+    declare_overlaps,
     only_selected,
     selected_bias,
 )
 
 
-def compact_model(*, quadratic: bool) -> pyo.AbstractModel:
-    """Return the abstract model; `quadratic` keeps the products of s in the objective."""
+def compact_model(*, quadratic: bool, distinct: bool = False) -> pyo.AbstractModel:
+    """Return the abstract model.
+
+    Parameters
+    ----------
+    quadratic
+        Whether to keep the products of s in the objective.
+    distinct
+        Whether to state uniqueness for every pair of classes instead of leaving it to cuts.
+    """
     model = pyo.AbstractModel("compact")
     declare(model)
     declare_charges(model, quadratic=quadratic)
     model.linked = pyo.Constraint(model.classes, model.features, rule=only_selected)
     model.per_class = pyo.Constraint(model.classes, rule=_per_class)
+    if distinct:
+        declare_overlaps(model)
     model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
     return model
 
 
-def compile_compact(instance: Instance, *, quadratic: bool) -> CompiledModel:
-    """Build and compile the compact form of an instance, without any uniqueness cut."""
-    model = compact_model(quadratic=quadratic).create_instance(data_of(instance))
-    return compile_model(model, implied=("y",))
+def compile_compact(
+    instance: Instance, *, quadratic: bool, distinct: bool = False
+) -> CompiledModel:
+    """Build and compile the compact form of an instance; see `compact_model`."""
+    data = {
+        None: {
+            **data_of(instance)[None],
+            "gamma": {None: range(instance.n_features)},
+            "equal": {None: list(combinations(range(instance.n_classes), 2))},
+        }
+    }
+    model = compact_model(quadratic=quadratic, distinct=distinct).create_instance(data)
+    return compile_model(model, implied=("y", "p"))
 
 
 def compact_size(instance: Instance, *, quadratic: bool) -> Size:
@@ -88,7 +108,7 @@ def duplicate_cuts(
     upper: list[int] = []
     for members in equal_classes(assignment):
         features = np.flatnonzero(assignment[members[0]])
-        groups = [*combinations(members, 2)]
+        groups: list[tuple[int, ...]] = [*combinations(members, 2)]
         if len(members) > 2:
             groups.append(tuple(members))
         if ahead:

@@ -41,6 +41,18 @@ def declare_charges(model: pyo.AbstractModel, *, quadratic: bool) -> None:
         model.charges = pyo.Expression(rule=_charged_pairs)
 
 
+def declare_overlaps(model: pyo.AbstractModel) -> None:
+    """Declare that the pairs of classes in `equal` must differ within the features `gamma`.
+
+    The product w_cd w_c'd is a variable p of its own, pushed up by p ≥ w_cd + w_c'd − 1.
+    """
+    model.gamma = pyo.Set(within=model.features)
+    model.equal = pyo.Set(dimen=2)
+    model.p = pyo.Var(model.equal, model.gamma, bounds=(0, 1))
+    model.both = pyo.Constraint(model.equal, model.gamma, rule=_both)
+    model.distinct = pyo.Constraint(model.equal, rule=_distinct)
+
+
 def data_of(instance: Instance) -> Mapping[None, Mapping[str, Any]]:
     """Return the data of an instance as `create_instance` wants it."""
     pairs, redundancies = instance.redundant_pairs()
@@ -92,6 +104,14 @@ def _selected(model: Any) -> Any:
 
 def _charged(model: Any, d: int, e: int) -> Any:
     return model.y[d, e] >= model.s[d] + model.s[e] - 1
+
+
+def _both(model: Any, c: int, other: int, d: int) -> Any:
+    return model.p[c, other, d] >= model.w[c, d] + model.w[other, d] - 1
+
+
+def _distinct(model: Any, c: int, other: int) -> Any:
+    return pyo.quicksum(model.p[c, other, d] for d in model.gamma) <= model.n_per_class - 1
 
 
 def _charged_products(model: Any) -> Any:

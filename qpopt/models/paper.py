@@ -2,8 +2,8 @@
 
 Only the sum over all classes is prescribed at first. Classes that were ever short must find
 n_per_class features within Γ, the features ever selected; classes that were ever equal must differ
-within Γ. As w ≤ s, every product w·s is w itself; the product w_cd w_c'd is a variable p of its
-own, pushed up by p ≥ w_cd + w_c'd − 1, so any solver can take the model.
+within Γ. As w ≤ s, every product w·s is w itself, and the product w_cd w_c'd is a variable of its
+own, so any solver can take the model.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from qpopt.models.data import (
     data_of,
     declare,
     declare_charges,
+    declare_overlaps,
     only_selected,
     selected_bias,
 )
@@ -51,15 +52,11 @@ def paper_model(*, quadratic: bool) -> pyo.AbstractModel:
     model = pyo.AbstractModel("paper")
     declare(model)
     declare_charges(model, quadratic=quadratic)
-    model.gamma = pyo.Set(within=model.features)
+    declare_overlaps(model)
     model.short = pyo.Set(within=model.classes)
-    model.equal = pyo.Set(dimen=2)
-    model.p = pyo.Var(model.equal, model.gamma, bounds=(0, 1))
     model.linked = pyo.Constraint(model.classes, model.features, rule=only_selected)
     model.in_all = pyo.Constraint(rule=_in_all)
     model.enough = pyo.Constraint(model.short, rule=_enough)
-    model.both = pyo.Constraint(model.equal, model.gamma, rule=_both)
-    model.distinct = pyo.Constraint(model.equal, rule=_distinct)
     model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
     return model
 
@@ -97,14 +94,6 @@ def _in_all(model: Any) -> Any:
 
 def _enough(model: Any, c: int) -> Any:
     return pyo.quicksum(model.w[c, d] for d in model.gamma) >= model.n_per_class
-
-
-def _both(model: Any, c: int, other: int, d: int) -> Any:
-    return model.p[c, other, d] >= model.w[c, d] + model.w[other, d] - 1
-
-
-def _distinct(model: Any, c: int, other: int) -> Any:
-    return pyo.quicksum(model.p[c, other, d] for d in model.gamma) <= model.n_per_class - 1
 
 
 def _objective(model: Any) -> Any:

@@ -17,6 +17,9 @@ MOST_VISITS = 2_400_000_000
 """Budget of the tabu search: steps, and node visits (one step visits every feature) where those
 run out first. Counted, not timed, so that it is the same on every machine."""
 
+MARGIN = 1e-9
+"""How far above the largest redundancy of the clique ε lies, relative to it."""
+
 
 @dataclass(frozen=True)
 class CliqueThreshold:
@@ -25,7 +28,8 @@ class CliqueThreshold:
     Parameters
     ----------
     epsilon
-        Redundancies below it are dropped; it lies just above the largest one in the clique.
+        Redundancies below it are dropped. It lies between the largest one in the clique and the
+        next larger one of all, so recomputing R with other rounding gives the same graph.
     clique
         Sorted features, pairwise less redundant than `epsilon`.
     greedy_epsilon
@@ -94,7 +98,7 @@ def clique_threshold(
         steps -= made
         clique = members.copy()
         largest = _largest_redundancy(R, clique)
-    return CliqueThreshold(_just_above(largest), np.sort(clique), _just_above(greedy_largest))
+    return CliqueThreshold(_just_above(largest, R), np.sort(clique), _just_above(greedy_largest, R))
 
 
 def greedy_threshold_clique(
@@ -145,5 +149,8 @@ def _largest_redundancy(R: NDArray[np.float64], clique: NDArray[np.int64]) -> fl
     return float(R[np.ix_(clique, clique)].max(initial=0.0))
 
 
-def _just_above(value: float) -> float:
-    return float(np.nextafter(value, np.inf))
+def _just_above(value: float, R: NDArray[np.float64]) -> float:
+    """Return a number above `value` but not above any larger entry of R."""
+    larger = R[value < R]
+    following = float(larger.min()) if larger.size else np.inf
+    return min(value + MARGIN * max(value, MARGIN), (value + following) / 2)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -69,7 +67,8 @@ def prepare(
     -------
     Instance
         Its provenance records `epsilon`, the witness `clique` (a start selection with redundancy
-        0), the scale factors, `bias_outliers`, `zero_features` and the settings.
+        0), the scale factors, `bias_outliers`, `zero_features` and the settings; these replace
+        entries of the same name in `provenance`.
 
     Raises
     ------
@@ -96,11 +95,12 @@ def prepare(
         "seed": seed,
         "zero_features": np.flatnonzero(~raw.any(axis=0)),
         "bias_outliers": [],
+        "bias_factor": 0.0,
     }
-    if epsilon == "clique":
+    if isinstance(epsilon, str) and epsilon == "clique":
         found = clique_threshold(R, n_select, include=included, exclude=excluded, seed=seed)
         record["epsilon"], record["clique"] = found.epsilon, found.clique
-    elif epsilon is None or (isinstance(epsilon, Real) and isfinite(epsilon)):
+    elif epsilon is None or _is_number(epsilon):
         record["epsilon"] = epsilon
     else:
         raise InvalidInstance(f'epsilon must be "clique", a number or None, not {epsilon!r}.')
@@ -113,9 +113,10 @@ def prepare(
     )
     bias: NDArray[np.float64] = np.zeros(n_features)
     if b is not None:
-        bias, record["bias_outliers"] = scale_bias(_checks.vector("b", b, n_features), bias_scale)
-    if len(record["zero_features"]):
-        logger.warning("%d features have no similarity to any class.", len(record["zero_features"]))
+        bias, record["bias_outliers"], record["bias_factor"] = scale_bias(
+            _checks.vector("b", b, n_features), bias_scale
+        )
+    _warn(record, b is not None)
 
     return Instance(
         similarity,
@@ -128,18 +129,46 @@ def prepare(
         class_names=class_names,
         feature_names=feature_names,
         name=name,
-        provenance={**(provenance or {}), **record},
+        provenance={**_foreign_provenance(provenance), **record},
     )
 
 
+def _foreign_provenance(provenance: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what the caller says of the origin, without claims that only `prepare` can make."""
+    if provenance is None:
+        return {}
+    if not isinstance(provenance, Mapping):
+        raise InvalidInstance(f"provenance must be a mapping, not {provenance!r}.")
+    return {key: value for key, value in provenance.items() if key != "clique"}
+
+
 def _check_scale(label: str, value: float) -> None:
-    if not (isinstance(value, Real) and isfinite(value) and value >= 0):
+    if not (_is_number(value) and value >= 0):
         raise InvalidInstance(f"{label} must be a finite number of at least 0, not {value!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, int | float | np.integer | np.floating)
+    return real and not isinstance(value, bool) and bool(abs(value) <= _checks.LARGEST)
+
+
+def _warn(record: Mapping[str, Any], has_bias: bool) -> None:
+    """Say what a user would otherwise find out late."""
+    zero = set(record["zero_features"].tolist())
+    if zero:
+        logger.warning("%d features have no similarity to any class.", len(zero))
+    idle = len(zero.intersection(record.get("clique", ())))
+    if idle:
+        logger.warning(
+            "%d of them are in the clique that decides ε; exclude them for a larger ε.", idle
+        )
+    if has_bias and record["bias_factor"] == 0:
+        logger.warning("The bias does not vary, outliers aside, and is left out.")
 
 
 def _scaled(values: NDArray[np.float64], wanted: float) -> tuple[NDArray[np.float64], float]:
     """Scale `values` to the largest absolute entry `wanted`; return them and the factor."""
     largest = float(np.abs(values).max())
-    if largest == 0:
-        return values, 1.0
+    if largest < np.finfo(float).tiny:
+        return np.zeros_like(values), 0.0
     return values / largest * wanted, wanted / largest

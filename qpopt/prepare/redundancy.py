@@ -37,4 +37,6 @@ def redundancy(A: ArrayLike) -> NDArray[np.float64]:
     lengths = np.sqrt(squares)
     units = np.divide(columns, lengths, out=np.zeros_like(columns), where=lengths > 0)
     R: NDArray[np.float64] = positive_gram(units)
+    # Columns at right angles have a cosine of 0; what rounding leaves of it is no redundancy.
+    R[len(similarity) * np.finfo(float).eps > R] = 0.0
     return np.minimum(R, 1.0)

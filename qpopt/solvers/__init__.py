@@ -4,18 +4,19 @@ from qpopt.solvers.base import (
     Availability,
     Limits,
     Solver,
+    SolverInfo,
     SolverResult,
     Supports,
 )
-from qpopt.solvers.registry import available_solvers, find_solver, solver_names
+from qpopt.solvers.registry import find_solver, solver_names
 
 __all__ = [
     "Availability",
     "Limits",
     "Solver",
+    "SolverInfo",
     "SolverResult",
     "Supports",
-    "available_solvers",
     "find_solver",
     "solver_names",
 ]

@@ -88,6 +88,14 @@ class Availability:
         return self.installed and not self.problem
 
 
+class SolverInfo(NamedTuple):
+    """All that can be said of a solver before it is used."""
+
+    availability: Availability
+    supports: Supports
+    install: str
+
+
 @dataclass(frozen=True, eq=False)
 class SolverResult:
     """What a solver found.

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from qpopt.errors import MissingSolver
-from qpopt.solvers.base import Availability, Solver, Supports
+from qpopt.solvers.base import Solver, SolverInfo
 
 ENTRY_POINTS = "qpopt.solvers"
 """The group of entry points under which a package announces a solver of its own."""
@@ -49,13 +49,13 @@ def find_solver(name: str) -> Solver:
     )
 
 
-def available_solvers() -> dict[str, tuple[Availability, Supports]]:
-    """Tell for every known solver whether it can be used here and what it can take."""
-    found = {}
-    for name in solver_names():
-        solver = find_solver(name)
-        found[name] = (solver.availability(), solver.supports)
-    return found
+def solver_infos() -> dict[str, SolverInfo]:
+    """Return what is known of every solver, whether installed or not."""
+    solvers = {name: find_solver(name) for name in solver_names()}
+    return {
+        name: SolverInfo(solver.availability(), solver.supports, solver.install)
+        for name, solver in solvers.items()
+    }
 
 
 def require(name: str) -> Solver:

@@ -1,10 +1,12 @@
+import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
 
-from qpopt import Instance, __version__, generate
+from qpopt import Instance, Solution, __version__, generate
 from qpopt.cli import main
 
 
@@ -56,6 +58,70 @@ def test_verify(capsys, tmp_path, toy, toy_best):
     assert (code, "objective" in out) == (1, True)
 
 
+def test_names_are_not_markup(capsys, tmp_path, toy, toy_best):
+    odd = Instance(toy.A, toy.R, toy.b, 3, 2, name="[/red] :smile:", provenance={"epsilon": "abc"})
+    path = tmp_path / "[red]i.npz"
+    odd.save(path)
+    code, out, _ = run(capsys, "info", path)
+    assert (code, "[/red] :smile:" in out) == (0, True)
+    replace(toy_best, fingerprint="[/red]xx").save(tmp_path / "s.json")
+    code, out, _ = run(capsys, "verify", path, tmp_path / "s.json")
+    assert (code, "[/red]xx" in out) == (1, True)
+
+
+@pytest.mark.parametrize("scale", [0.0, 5e-324, 1e99])
+def test_info_at_any_scale(capsys, tmp_path, toy, scale):
+    path = tmp_path / "i.npz"
+    for A in (toy.A * scale, 1 + toy.A * 2.2e-16):
+        Instance(A, toy.R, toy.b, 3, 2).save(path)
+        assert run(capsys, "info", path)[0] == 0
+
+
+def test_terminal_without_unicode(tmp_path):
+    path = tmp_path / "i.npz"
+    generate(30, 6, 8, 3).save(path)
+    code = "import sys; from qpopt.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "info", str(path)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
+    path, out_path = tmp_path / "i.npz", tmp_path / "s.json"
+    toy.save(path)
+    options = ("--solver", "highs", "--out", out_path, "--classes")
+    code, out, _ = run(capsys, "solve", path, *options)
+    assert code == 0
+    for part in ("optimal", "12.900000", "crow", "1 3", "saved to"):
+        assert part in out
+    solution = Solution.load(out_path)
+    assert solution.class_sets() == toy_best.class_sets()
+    code, out, _ = run(capsys, "solve", path, "--solver", "highs", "--start", out_path, "--json")
+    assert json.loads(out)["objective"] == pytest.approx(12.9)
+    code, out, _ = run(capsys, "solvers")
+    assert (code, "highs" in out) == (0, True)
+
+
+def test_export(capsys, tmp_path, toy):
+    toy.save(tmp_path / "i.npz")
+    code, out, _ = run(capsys, "export", tmp_path / "i.npz", tmp_path / "model.lp")
+    assert (code, "saved to" in out) == (0, True)
+    assert (tmp_path / "model.lp").read_text()
+    code, _, err = run(capsys, "export", tmp_path / "i.npz", tmp_path / "model.xyz")
+    assert (code, len(err.splitlines())) == (2, 1)
+
+
+def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qpopt.cli.generate_instance", interrupted)
+    assert run(capsys, "generate", tmp_path / "x.npz") == (130, "", "qpopt: interrupted\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -66,6 +132,8 @@ def test_verify(capsys, tmp_path, toy, toy_best):
         (["generate", "x.npz", "--structure", "odd"], "structure must be one of"),
         (["generate", "no/such/folder/x.npz"], "Cannot write"),
         (["frobnicate"], "frobnicate"),
+        (["generate", "."], "Cannot write"),
+        (["solve", "missing.npz"], "missing.npz does not exist"),
     ],
 )
 def test_bad_use_is_one_line_and_code_2(capsys, tmp_path, monkeypatch, arguments, message):

@@ -42,7 +42,7 @@ def test_names_and_provenance_survive(tmp_path, toy):
     assert loaded.class_names == ("Krähe", "<b>&")
     assert loaded.feature_names == ("a", "b", "c", "d")
     assert loaded.name == "named"
-    assert loaded.provenance == {"epsilon": 0.25, "clique": [0, 1, 2]}
+    assert loaded.provenance == {"epsilon": 0.25, "clique": (0, 1, 2)}
 
 
 @given(
@@ -68,12 +68,7 @@ def test_solution_round_trip(tmp_path_factory, found, bound, seed, trace):
     )
     solution.save(path)
     loaded = Solution.load(path)
-    for name in ("selection", "assignment"):
-        np.testing.assert_array_equal(getattr(loaded, name), getattr(solution, name))
-    for name in ("objective", "status", "bound", "method", "solver", "seconds", "seed", "trace"):
-        assert getattr(loaded, name) == getattr(solution, name)
-    assert loaded.fingerprint == solution.fingerprint
-    assert loaded.details == solution.details
+    assert loaded == solution
 
 
 def test_every_truncation_is_an_error(tmp_path, toy, toy_best):
@@ -137,6 +132,96 @@ def test_solution_with_a_class_that_uses_an_unselected_feature(tmp_path, toy_bes
     path.write_text(json.dumps(record))
     with pytest.raises(InvalidFile, match="damaged"):
         Solution.load(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("selection", [1.9, 2, 3]),
+        ("selection", ["1", "2", "3"]),
+        ("selection", [True, 2, 3]),
+        ("selection", [10**30, 2, 3]),
+        ("selection", 5),
+        ("class_sets", [[1, 3, 3], [1, 2]]),
+        ("class_sets", None),
+        ("objective", "x"),
+        ("objective", None),
+        ("bound", []),
+        ("fingerprint", None),
+        ("status", "perfect"),
+        ("seconds", None),
+        ("trace", [[1]]),
+        ("details", 5),
+        ("version", -1),
+        ("version", True),
+    ],
+)
+def test_solution_file_with_a_wrong_value(tmp_path, toy_best, field, value):
+    path = tmp_path / "s.json"
+    toy_best.save(path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(InvalidFile, match=r"s\.json"):
+        Solution.load(path)
+
+
+def test_deeply_nested_json(tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(InvalidFile):
+        Solution.load(path)
+
+
+def test_content_that_does_not_match_the_fingerprint(tmp_path, toy):
+    path = tmp_path / "i.npz"
+    toy.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.savez(path, **{**arrays, "A": arrays["A"] + 1})
+    with pytest.raises(InvalidFile, match="fingerprint"):
+        Instance.load(path)
+    np.savez(path, **{**arrays, "b": np.zeros(300_000)})
+    with pytest.raises(InvalidFile, match="do not fit together"):
+        Instance.load(path)
+
+
+def test_every_bit_of_a_small_file(tmp_path, toy):
+    path = tmp_path / "flipped.npz"
+    toy.save(path)
+    content = path.read_bytes()
+    for position in range(len(content) - 400, len(content)):  # the directory of the archive
+        for bit in range(8):
+            flipped = bytearray(content)
+            flipped[position] ^= 1 << bit
+            path.write_bytes(flipped)
+            try:
+                assert Instance.load(path) == toy
+            except InvalidFile:
+                continue
+
+
+@pytest.mark.parametrize("name", ["", ".", "a\0b", "file/x.npz", "n" * 300])
+def test_paths_that_cannot_be_written(tmp_path, monkeypatch, toy, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidFile, match="Cannot write"):
+        toy.save(name)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_new_file_takes_the_place_of_the_old_one(tmp_path, toy, toy_best):
+    old, link = tmp_path / "i.npz", tmp_path / "old.npz"
+    toy.save(old)
+    old.chmod(0o600)
+    os.link(old, link)
+    before = link.read_bytes()
+    pointer = tmp_path / "pointer"
+    pointer.symlink_to(old)
+    toy_best.save(pointer)
+    assert link.read_bytes() == before
+    assert pointer.is_symlink()
+    assert Solution.load(old) == toy_best
+    assert old.stat().st_mode & 0o777 == 0o600
+    toy.save(tmp_path / ("n" * 250))
 
 
 def test_a_full_disk_loses_nothing(tmp_path, toy, toy_best, monkeypatch):

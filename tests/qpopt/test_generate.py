@@ -36,7 +36,7 @@ def test_planted_selection_is_the_best(counts, seed):
     instance = generate(
         n_features, n_classes, n_select, n_per_class, structure="planted", seed=seed
     )
-    planted = instance.provenance["planted"]
+    planted = list(instance.provenance["planted"])
     value = instance.objective(planted)
     # No selection can beat the largest entry everywhere, no redundancy and the largest biases.
     best = n_classes * n_per_class * instance.A.max() + np.sort(instance.b)[-n_select:].sum()
@@ -58,6 +58,15 @@ def test_options_go_to_prepare():
     assert not instance.R.any()
     assert instance.name == "mine"
     assert instance.provenance["x"] == 1
+
+
+def test_planted_selection_cannot_be_spoilt():
+    instance = generate(20, 4, 6, 2, structure="planted", provenance={"x": 1})
+    assert instance.provenance["x"] == 1
+    assert len(instance.provenance["planted"]) == 6
+    for option in ({"epsilon": None}, {"exclude": [0]}, {"include": [0]}):
+        with pytest.raises(InvalidInstance, match="no longer be known"):
+            generate(20, 4, 6, 2, structure="planted", **option)
 
 
 def test_bad_arguments():

@@ -41,6 +41,13 @@ def symmetric(d, e, value):
         ((A, R, B, 3.0, 2), "n_select must be a whole number"),
         ((A, R, B, 3, 0), "n_per_class must be at least 1"),
         (([["x"] * 4] * 2, R, B, 3, 2), "A must hold numbers"),
+        ((A + 1j, R, B, 3, 2), "A must hold numbers, not complex"),
+        ((A.astype("datetime64[s]"), R, B, 3, 2), "A must hold numbers, not datetime"),
+        (([[10**400] * 4] * 2, R, B, 3, 2), "A must hold numbers"),
+        (([[1.0], [1.0, 2.0]], R, B, 3, 2), "A must hold numbers"),
+        ((np.ma.masked_array(A, A > 5), R, B, 3, 2), "masked"),
+        ((1e200 * A, R, B, 3, 2), "must be finite and of a size"),
+        ((A, symmetric(0, 1, 1.0) + with_entry(R, (0, 1), 1e-6), B, 3, 2), "not symmetric"),
     ],
 )
 def test_invalid_data(arguments, message):
@@ -72,6 +79,9 @@ def test_no_solution_possible(arguments, keywords, message):
     [
         ({"class_names": ["a"]}, "class_names must hold 2"),
         ({"feature_names": "abcd"}, "feature_names must hold 4"),
+        ({"class_names": 5}, "class_names must hold 2"),
+        ({"provenance": [1]}, "provenance must be a mapping"),
+        ({"provenance": {"x": float("nan")}}, "provenance must be a mapping"),
         ({"include": [4]}, "include names feature 4"),
         ({"exclude": [1, 1]}, "exclude names a feature twice"),
         ({"include": ["x"]}, "include must hold feature indices"),
@@ -108,6 +118,8 @@ def test_immutable_and_independent_of_its_input(toy):
         instance.n_select = 2
     with pytest.raises(TypeError):
         toy.provenance["new"] = 1
+    nested = Instance(A, R, B, 3, 2, provenance={"clique": [1, 2], "more": {"x": [3]}})
+    assert nested.provenance == {"clique": (1, 2), "more": {"x": (3,)}}
 
 
 @given(instances(), st.data())
@@ -127,6 +139,13 @@ def test_any_change_of_content_changes_the_fingerprint(instance, data):
     d = data.draw(st.integers(0, instance.n_features - 1))
     arguments["A"][c, d] = np.nextafter(arguments["A"][c, d], 100)
     assert Instance(**arguments, **fixed) != instance
+
+
+def test_included_and_excluded_features_are_content():
+    plain, included, excluded = (
+        Instance(A, R, B, 2, 1, **fixed) for fixed in ({}, {"include": [1]}, {"exclude": [1]})
+    )
+    assert len({plain.fingerprint, included.fingerprint, excluded.fingerprint}) == 3
 
 
 def test_fingerprint_is_the_same_on_every_machine(toy):

@@ -51,6 +51,12 @@ def test_equals_the_definition(instance, data):
         )
 
 
+def test_columns_follow_the_order_of_the_selection(toy):
+    forward = toy.objective([0, 1, 2, 3], [[1, 0, 0, 0], [0, 1, 0, 0]])
+    backward = toy.objective([3, 2, 1, 0], [[0, 0, 0, 1], [0, 0, 1, 0]])
+    assert forward == pytest.approx(backward)
+
+
 @given(instances(max_features=7, max_classes=3), st.data())
 def test_without_assignment_every_class_takes_its_best(instance, data):
     selection = data.draw(st.permutations(range(instance.n_features)))[: instance.n_select]
@@ -70,6 +76,8 @@ def test_without_assignment_every_class_takes_its_best(instance, data):
         ([0], None, "cannot give every class"),
         ([0, 1, 2], [[1, 1], [1, 1]], "shape"),
         ([0, 1, 2], [[2, 0, 0], [1, 1, 0]], "only 0 and 1"),
+        ([[0], [1, 2]], None, "A selection must be an array"),
+        ([0, 1, 2], [[1], [1, 1, 0]], "An assignment must be an array"),
     ],
 )
 def test_bad_arguments(toy, selection, assignment, message):

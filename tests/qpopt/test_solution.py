@@ -1,3 +1,7 @@
+import pickle
+from copy import deepcopy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,11 +42,41 @@ def test_arrays_are_normalised_and_read_only(toy_best):
         (([0, 1], [[1]], 1.0), {}, "one column"),
         (([0], [[2]], 1.0), {}, "only 0 and 1"),
         (([0], [[1]], 1.0), {"status": "great"}, "'great' is none of optimal"),
+        ((np.array([5, 3], np.uint8), [[1, 0]], 1.0), {}, "rise strictly"),
+        ((np.array([2**63 + 5], np.uint64), [[1]], 1.0), {}, "too large"),
+        (([0], [[1], [1, 0]], 1.0), {}, "same length"),
+        (([0], [[1]], float("nan")), {}, "objective must be a finite"),
+        (([0], [[1]], 1 + 0j), {}, "objective must be a number"),
+        (([0], [[1]], "1"), {}, "objective must be a number"),
+        (([0], [[1]], 10**400), {}, "objective must be a finite"),
+        (([0], [[1]], 1.0), {"bound": float("inf")}, "bound must be a finite"),
+        (([0], [[1]], 1.0), {"seconds": -1.0}, "seconds must be at least 0"),
+        (([0], [[1]], 1.0), {"seconds": None}, "seconds must be at least 0"),
+        (([0], [[1]], 1.0), {"seed": 1.5}, "seed must be a whole number"),
+        (([0], [[1]], 1.0), {"fingerprint": None}, "fingerprint must be text"),
+        (([0], [[1]], 1.0), {"trace": None}, "triples"),
+        (([0], [[1]], 1.0), {"trace": [(1, 2)]}, "triples"),
+        (([0], [[1]], 1.0), {"trace": [(1, 2, "x")]}, "value of the trace"),
+        (([0], [[1]], 1.0), {"details": None}, "details must be"),
+        (([0], [[1]], 1.0), {"details": {"f": print}}, "details must be"),
     ],
 )
 def test_parts_that_do_not_fit(arguments, keywords, message):
     with pytest.raises(InvalidSolution, match=message):
         Solution(*arguments, **keywords)
+
+
+def test_values_are_plain_and_copies_are_equal(toy_best):
+    details = {"steps": np.int64(3), "rounds": [{"seconds": np.float32(0.5)}]}
+    solution = replace(toy_best, objective=np.float32(12.5), seed=np.int32(4), details=details)
+    details["steps"] = 9
+    assert (type(solution.objective), type(solution.seed)) == (float, int)
+    assert solution.details == {"steps": 3, "rounds": ({"seconds": 0.5},)}
+    for copy in (pickle.loads(pickle.dumps(solution)), deepcopy(solution)):
+        assert copy == solution
+        assert not copy.assignment.flags.writeable
+    assert replace(solution, seed=5) != solution
+    assert replace(solution, assignment=~solution.assignment) != solution
 
 
 def test_summary(toy, toy_best):

@@ -46,13 +46,16 @@ def test_agrees_with_the_objective_module(instance, data):
 
 def test_wrong_objective(toy, toy_best):
     assert codes(toy, replace(toy_best, objective=12.8)) == {"objective"}
-    assert codes(toy, replace(toy_best, objective=float("nan"))) == {"objective"}
+    barely = 2e-5  # the terms of the toy add up to about 13, so this is beyond 1e-6 of them
+    assert codes(toy, replace(toy_best, objective=12.9 + barely)) == {"objective"}
+    assert verify(toy, replace(toy_best, objective=12.9 + barely, bound=12.9), tolerance=1e-5).ok
 
 
 def test_duplicate_classes(toy, toy_best):
     same = [[True, False, True]] * 2
     value = toy.objective([1, 2, 3], same).total
-    assert codes(toy, replace(toy_best, assignment=same, objective=value)) == {"duplicate"}
+    changed = replace(toy_best, assignment=same, objective=value, status="feasible")
+    assert codes(toy, changed) == {"duplicate"}
 
 
 def test_wrong_number_of_features_for_a_class(toy, toy_best):
@@ -81,9 +84,27 @@ def test_missing_class(toy, toy_best):
     assert outcome.objective is None
 
 
-@pytest.mark.parametrize("bound", [12.8, float("nan"), float("inf")])
-def test_bound_that_is_none(toy, toy_best, bound):
-    assert codes(toy, replace(toy_best, bound=bound)) == {"bound"}
+def test_bound_below_the_objective(toy, toy_best):
+    assert codes(toy, replace(toy_best, bound=12.8)) == {"bound"}
+
+
+def test_optimal_with_a_gap(toy, toy_best):
+    assert codes(toy, replace(toy_best, bound=13.2)) == {"status"}
+    assert verify(toy, replace(toy_best, bound=13.2, status="feasible")).ok
+
+
+@pytest.mark.parametrize(
+    "trace", [[(1, 13.0, None)], [(1, None, 12.8)], [(2, 1.0, None), (1, 2.0, None)]]
+)
+def test_impossible_trace(toy, toy_best, trace):
+    assert codes(toy, replace(toy_best, trace=trace)) == {"trace"}
+
+
+def test_small_numbers_are_judged_by_their_size():
+    tiny = Instance([[4e-9, 3e-9]], np.zeros((2, 2)), [0.0, 0.0], 1, 1)
+    right = Solution([0], [[1]], 4e-9, fingerprint=tiny.fingerprint)
+    assert verify(tiny, right).ok
+    assert codes(tiny, replace(right, objective=5e-9)) == {"objective"}
 
 
 def test_wrong_fingerprint(toy, toy_best):
@@ -100,7 +121,9 @@ def test_included_and_excluded_features(toy, toy_best):
 def test_status_that_contradicts_the_rest(toy, toy_best):
     print_ = toy.fingerprint
     assert codes(toy, replace(toy_best, bound=None)) == {"status"}
-    assert codes(toy, replace(toy_best, status="infeasible")) == {"status"}
+    assert codes(toy, replace(toy_best, status="no_solution")) == {"status"}
+    nothing = Solution(None, None, None, status="infeasible", fingerprint=print_)
+    assert codes(toy, nothing) == {"status"}
     empty = Solution(None, None, None, status="feasible", fingerprint=print_)
     assert codes(toy, empty) == {"status"}
     assert verify(toy, replace(empty, status="no_solution")).ok

@@ -31,12 +31,15 @@ def test_every_step_of_the_specification(A, data):
         assert not instance.R.any()
     clique = origin["clique"]
     assert len(clique) == n_select
+    if kept.any():
+        assert origin["redundancy_factor"] == pytest.approx(weight / kept.max())
+    assert (origin["redundancy"], origin["bias_scale"]) == (weight, 0.5)
     assert instance.objective(clique).redundancy == 0.0
     if A.any():
         largest = 1000 / (n_per_class * n_classes)
         assert np.abs(instance.A).max() == pytest.approx(largest)
         np.testing.assert_allclose(instance.A, A * origin["similarity_factor"], rtol=1e-12)
-    assert origin["zero_features"] == [d for d in range(n_features) if not A[:, d].any()]
+    assert origin["zero_features"] == tuple(d for d in range(n_features) if not A[:, d].any())
     if instance.b.any():
         assert np.abs(instance.b).max() == pytest.approx(0.5)
 
@@ -71,16 +74,53 @@ def test_included_features_are_in_the_clique():
 
 def test_provenance_of_the_caller_is_kept():
     A = np.eye(3)
-    instance = prepare(A, n_select=3, n_per_class=1, seed=7, provenance={"from": "here"})
+    claims = {"from": "here", "clique": [0], "seed": 1}
+    instance = prepare(A, n_select=3, n_per_class=1, seed=7, epsilon=0.5, provenance=claims)
     assert instance.provenance["from"] == "here"
     assert instance.provenance["seed"] == 7
+    assert "clique" not in instance.provenance
+
+
+def test_names_are_kept():
+    names = {"class_names": ["a", "b", "c"], "feature_names": ["x", "y", "z"], "name": "mine"}
+    instance = prepare(np.eye(3), n_select=3, n_per_class=1, **names)
+    assert instance.class_names == ("a", "b", "c")
+    assert instance.feature_names == ("x", "y", "z")
+    assert instance.name == "mine"
+
+
+def test_outliers_of_the_bias_are_recorded():
+    A = np.random.default_rng(0).standard_normal((3, 10))
+    raw = np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 8, 100])
+    origin = prepare(A, raw, n_select=4, n_per_class=2, bias_scale=2.0).provenance
+    assert origin["bias_outliers"] == (9,)
+    assert origin["bias_factor"] == pytest.approx(2.0 / 8.55)
+
+
+def test_extreme_scales():
+    A = np.random.default_rng(0).standard_normal((3, 9))
+    usual = prepare(A, np.arange(9), n_select=4, n_per_class=2)
+    for scale in (1e-200, 1e90):
+        other = prepare(A * scale, np.arange(9) * scale, n_select=4, n_per_class=2)
+        np.testing.assert_allclose(other.A, usual.A, rtol=1e-12)
+        np.testing.assert_allclose(other.b, usual.b, rtol=1e-12)
+    vanishing = prepare(A * 1e-310, np.arange(9) * 1e-310, n_select=4, n_per_class=2)
+    assert np.isfinite(vanishing.A).all()
 
 
 def test_zero_features_are_counted_in_a_warning(caplog):
-    A = np.eye(3, 5)
+    A = np.ones((3, 5)) * [1, 1, 1, 0, 0]
     with caplog.at_level(logging.WARNING, logger="qpopt"):
         prepare(A, n_select=3, n_per_class=1)
     assert "2 features" in caplog.text
+    assert "2 of them are in the clique" in caplog.text
+
+
+def test_a_bias_that_clipping_flattens_is_a_warning(caplog):
+    with caplog.at_level(logging.WARNING, logger="qpopt"):
+        instance = prepare(np.eye(3, 12), [0.0] * 11 + [1.0], n_select=3, n_per_class=1)
+    assert "bias does not vary" in caplog.text
+    assert not instance.b.any()
 
 
 @pytest.mark.parametrize(
@@ -88,6 +128,9 @@ def test_zero_features_are_counted_in_a_warning(caplog):
     [
         ({"epsilon": "none"}, "epsilon must be"),
         ({"epsilon": float("nan")}, "epsilon must be"),
+        ({"epsilon": np.array([0.1, 0.2])}, "epsilon must be"),
+        ({"bias_scale": 10**400}, "bias_scale must be"),
+        ({"provenance": [1]}, "provenance must be"),
         ({"bias_scale": -1.0}, "bias_scale must be"),
         ({"redundancy": float("inf")}, "redundancy must be"),
         ({"b": [1.0]}, "b must hold"),
