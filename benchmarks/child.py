@@ -28,10 +28,9 @@ import numpy as np
 
 from benchmarks.library import ROOT, Library
 from benchmarks.specs import NO_SOLVER, RunSpec
-from qpopt import Instance, QpoptError, Solution, TracePoint, __version__
+from qpopt import Instance, QpoptError, Solution, TracePoint, __version__, solve
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.files import replacing
-from qpopt.solve import solve
 from qpopt.solvers import find_solver
 
 WARM_UP_SECONDS = 1.0
