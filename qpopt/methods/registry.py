@@ -14,6 +14,7 @@ MODULES = {
     "compact": "qpopt.methods.compact",
     "qcqp": "qpopt.methods.qcqp",
     "paper": "qpopt.methods.paper",
+    "search": "qpopt.methods.search",
 }
 
 

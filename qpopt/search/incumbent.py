@@ -13,6 +13,9 @@ from qpopt.instance import Instance
 from qpopt.search.assignment import assign
 from qpopt.solution import TracePoint
 
+MOST_JUDGED = 50_000
+"""How many objectives are remembered."""
+
 Progress = Callable[[TracePoint], None]
 
 
@@ -49,6 +52,7 @@ class Incumbent:
         self._limits = (time_limit, step_limit, target)
         self._on_progress = on_progress
         self._stopped = False
+        self._judged: dict[bytes, float] = {}
         self._lock = Lock()
 
     @property
@@ -88,9 +92,15 @@ class Incumbent:
     def judge(self, selection: NDArray[np.int64]) -> float:
         """Return the objective of a selection with its best assignment, and keep it if best."""
         selection = np.sort(selection)
+        known = self._judged.get(selection.tobytes())
+        if known is not None:
+            return known
         assignment = assign(self.instance.A, selection, self.instance.n_per_class)
         objective = self.instance.objective(selection, assignment).total
         with self._lock:
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            self._judged[selection.tobytes()] = objective
             if objective > self.objective:
                 self.selection, self.assignment = selection, assignment
                 self.objective = objective

@@ -7,8 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.search.problem import Problem
+
 N_KEPT = 8
 MOST_LISTED = 128
+FIRST_MARGIN = 2**16
+"""About a thousandth of Z."""
 NEVER = -(2**62)
 
 
@@ -93,7 +97,7 @@ def new_memory(n_features: int, n_select: int, seed: int, hold: tuple[int, int])
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.full(1, NEVER, np.int64),
-        np.ones(1, np.int64),
+        np.full(1, FIRST_MARGIN, np.int64),
         np.array(hold, np.int64),
         np.zeros(n_features, np.int64),
         np.zeros(n_features, np.int64),
@@ -120,8 +124,9 @@ def forget(memory: Memory) -> None:
     memory.kept_name[:] = 0
 
 
-def new_auction(n_classes: int, n_per_class: int) -> Auction:
+def new_auction(problem: Problem) -> Auction:
     """Return an auction with room for the sets of all classes."""
+    n_classes = problem.A.shape[0]
     # Every class opens a set, every bid at most one more, and there are at most 5 n_classes bids.
     size = 1 << (8 * n_classes - 1).bit_length()
     return Auction(
@@ -134,6 +139,6 @@ def new_auction(n_classes: int, n_per_class: int) -> Auction:
         np.zeros(n_classes, np.int64),
         np.ones(1, np.int64),
         np.zeros(n_classes, np.uint64),
-        np.zeros(n_per_class + 3, np.int32),
-        np.zeros(n_per_class + 3, np.uint64),
+        np.zeros(problem.n_listed, np.int32),
+        np.zeros(problem.n_listed, np.uint64),
     )

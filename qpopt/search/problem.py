@@ -32,6 +32,8 @@ class Problem(NamedTuple):
         A random number for each feature; their sum names a set of features.
     n_per_class
         How many features every class gets.
+    n_listed
+        How many of its best selected features a class chooses from when it has to give way.
     """
 
     A: NDArray[np.int32]
@@ -42,6 +44,7 @@ class Problem(NamedTuple):
     allowed: NDArray[np.bool_]
     key: NDArray[np.uint64]
     n_per_class: int
+    n_listed: int
 
 
 def in_units(instance: Instance) -> tuple[Problem, float]:
@@ -72,4 +75,11 @@ def in_units(instance: Instance) -> tuple[Problem, float]:
         allowed,
         keys,
         instance.n_per_class,
+        min(instance.n_select, instance.n_per_class + _further(instance)),
     ), unit
+
+
+def _further(instance: Instance) -> int:
+    """Return how many features beyond its best a class needs: more where many rows are equal."""
+    _, counts = np.unique(instance.A, axis=0, return_counts=True)
+    return max(3, -(-2 * int(counts.max()) // instance.n_per_class))

@@ -10,11 +10,14 @@ from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt import _checks
-from qpopt.errors import InvalidInstance
+from qpopt.errors import InvalidArgument, InvalidStart
 from qpopt.instance import Instance
+from qpopt.search.assignment import assign
 from qpopt.search.greedy import greedy
 from qpopt.search.incumbent import Incumbent, Progress
-from qpopt.search.problem import in_units
+from qpopt.search.memory import new_auction, new_memory
+from qpopt.search.problem import Problem, in_units
+from qpopt.search.state import new_state
 from qpopt.search.worker import Worker
 from qpopt.solution import TracePoint
 
@@ -95,14 +98,15 @@ def search(
 
     Raises
     ------
-    InvalidInstance
-        If `start` is not a selection of the instance, or a limit is out of range.
+    InvalidArgument
+        If a limit is out of range; InvalidStart if `start` is not a selection of the instance.
     """
     _check_limits(time_limit, step_limit, threads)
     if time_limit is None and step_limit is None:
         time_limit = DEFAULT_SECONDS
     starts = _starts(instance, start)
     problem, unit = in_units(instance)
+    _compile(problem, starts[0])
     incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress)
     interrupted = False
     try:
@@ -119,7 +123,7 @@ def search(
             )
     except KeyboardInterrupt:
         interrupted = True
-    if incumbent.selection is None or incumbent.assignment is None:
+    if incumbent.selection is None:
         incumbent.judge(starts[0])
     assert incumbent.selection is not None
     assert incumbent.assignment is not None
@@ -132,6 +136,16 @@ def search(
         incumbent.seconds,
         interrupted,
     )
+
+
+def _compile(problem: Problem, selection: NDArray[np.int64]) -> None:
+    """Have every loop compiled, or loaded from the cache, before the clock starts."""
+    from qpopt.search.tabu import tabu_search  # numba takes a second to import
+
+    memory = new_memory(problem.A.shape[1], len(selection), 0, (1, 1))
+    auction = new_auction(problem)
+    tabu_search(problem, new_state(problem, selection), memory, auction, 0, 0)
+    assign(np.zeros((2, 2)), np.arange(2), 1)
 
 
 def _run(workers: list[Worker], incumbent: Incumbent) -> None:
@@ -156,7 +170,7 @@ def _starts(instance: Instance, start: ArrayLike | None) -> list[NDArray[np.int6
         selection = _checks.selection(start, instance.n_features)
         problem = _misfit(instance, selection)
         if problem:
-            raise InvalidInstance(f"start is not a selection of the instance: {problem}.")
+            raise InvalidStart(f"start is not a selection of the instance: {problem}.")
         starts.append(selection)
     starts.append(greedy(instance))
     clique = instance.provenance.get("clique")
@@ -185,8 +199,8 @@ def _can_swap(instance: Instance) -> bool:
 
 def _check_limits(time_limit: float | None, step_limit: int | None, threads: int) -> None:
     if time_limit is not None and not time_limit >= 0:
-        raise InvalidInstance(f"time_limit must be a number of seconds ≥ 0, not {time_limit!r}.")
+        raise InvalidArgument(f"time_limit must be a number of seconds ≥ 0, not {time_limit!r}.")
     if step_limit is not None and step_limit < 0:
-        raise InvalidInstance(f"step_limit must not be negative, it is {step_limit!r}.")
+        raise InvalidArgument(f"step_limit must not be negative, it is {step_limit!r}.")
     if threads < 1:
-        raise InvalidInstance(f"threads must be at least 1, it is {threads!r}.")
+        raise InvalidArgument(f"threads must be at least 1, it is {threads!r}.")

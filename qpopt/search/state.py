@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 
 from qpopt.search.problem import Problem
 
-NOTHING = -(2**29)
-"""Stands for the value of a feature that is not there; less than every real one."""
-
 
 class State(NamedTuple):
     """A selection and everything that is kept up to date with it, in the units of a problem.
@@ -38,7 +35,7 @@ class State(NamedTuple):
     value
         Classes × places: the similarity of the feature in every place.
     top_value, top_place
-        Classes × (n_per_class + 4): the largest values and their places, −1 for none.
+        Classes × (n_listed + 1): the largest values and their places, −1 for none.
     name
         One number for each class that stands for its set: the sum of the features' keys.
     gain
@@ -73,7 +70,7 @@ def new_state(problem: Problem, selection: NDArray[np.int64]) -> State:
 
     n_classes, n_features = problem.A.shape
     n_select = len(selection)
-    n_top = problem.n_per_class + 4
+    n_top = problem.n_listed + 1
     state = State(
         np.array(selection, np.int64),
         np.zeros(n_features, np.bool_),

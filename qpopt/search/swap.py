@@ -6,6 +6,7 @@ import numba
 import numpy as np
 
 NOTHING = np.int32(-(2**29))
+"""Stands for the value of a feature that is not there; less than every real one."""
 
 
 @numba.njit(cache=True)

@@ -16,6 +16,8 @@ from qpopt.search.uniqueness import uniqueness_cost
 BARRED = np.int32(-(2**30))
 WANTED_CANDIDATES = 12
 MOST_CANDIDATES = 64
+WIDEST_MARGIN = 2**28
+"""Wide enough for every swap, too narrow for one that is barred."""
 
 
 @numba.njit(cache=True)
@@ -43,6 +45,7 @@ def tabu_search(problem, state, memory, auction, steps, patience):  # type: igno
         memory.idle[0] += 1
         clock = memory.clock[0]
         current = state.total[0] - uniqueness_cost(problem, state, auction, -1, 0)
+        memory.best[0] = max(memory.best[0], current)
         place, entering, reached = _best_swap(problem, state, memory, auction, clock, current)
         if reached <= current or place < 0:
             _remember(state, problem, memory, current)
@@ -78,7 +81,7 @@ def _best_swap(problem, state, memory, auction, clock, current):  # type: ignore
     if best > BARRED // 2:
         n_found = _collect(state, memory, clock, best - memory.margin[0])
         if n_found < WANTED_CANDIDATES:
-            memory.margin[0] += memory.margin[0] // 8 + 1
+            memory.margin[0] = min(memory.margin[0] + memory.margin[0] // 8 + 1, WIDEST_MARGIN)
         elif n_found > WANTED_CANDIDATES:
             memory.margin[0] -= memory.margin[0] // 8
     needed = memory.best[0] - current

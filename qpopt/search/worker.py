@@ -70,7 +70,7 @@ class Worker:
         seed: SeedSequence,
         starts: Sequence[NDArray[np.int64]],
     ) -> None:
-        n_classes, n_features = problem.A.shape
+        n_features = problem.A.shape[1]
         self.n_select = incumbent.instance.n_select
         self.problem = problem
         self.unit = unit
@@ -80,7 +80,7 @@ class Worker:
         self.settings = settings(problem, self.n_select)
         kernel_seed = int(self.rng.integers(2**63))
         self.memory = new_memory(n_features, self.n_select, kernel_seed, self.settings.hold)
-        self.auction = new_auction(n_classes, problem.n_per_class)
+        self.auction = new_auction(problem)
         self.fixed = np.flatnonzero(problem.fixed)
         self.population = Population(self.rng, frozenset(self.fixed.tolist()))
         self.slack = 0.0

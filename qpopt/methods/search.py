@@ -1,0 +1,60 @@
+"""The swap search as a method: good solutions in seconds, without a proof."""
+
+from __future__ import annotations
+
+from qpopt.instance import Instance
+from qpopt.methods.base import Method
+from qpopt.methods.settings import Settings
+from qpopt.search.run import search
+from qpopt.solution import Solution, Status, TracePoint
+from qpopt.solvers.base import Solver
+
+
+def solve_search(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
+    """Search over swaps of features until a limit is reached; 10 seconds where there is none.
+
+    Options
+    -------
+    step_limit
+        Stop after so many swaps. With one thread and no time limit that reaches first, the result
+        depends on the seed alone.
+    target
+        Stop as soon as the objective is at least this.
+    """
+    settings.check_options("step_limit", "target")
+    report = settings.report
+
+    def improved(point: TracePoint) -> None:
+        if report is not None:
+            report(point, "searching")
+
+    result = search(
+        instance,
+        time_limit=settings.time_limit,
+        step_limit=settings.option("step_limit", None),
+        target=settings.option("target", None),
+        seed=settings.seed,
+        threads=settings.threads or 1,
+        start=None if settings.start is None else settings.start.selection,
+        on_progress=improved,
+    )
+    return Solution(
+        result.selection,
+        result.assignment,
+        result.objective,
+        status=Status.INTERRUPTED if result.interrupted else Status.FEASIBLE,
+        method="search",
+        seconds=result.seconds,
+        seed=settings.seed,
+        trace=result.trace,
+        fingerprint=instance.fingerprint,
+        details={"steps": result.steps},
+    )
+
+
+METHOD = Method(
+    "search",
+    "tabu search over swaps: good solutions in seconds, no proof",
+    exact=False,
+    run=solve_search,
+)
