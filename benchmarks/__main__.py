@@ -134,7 +134,7 @@ def run(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads of each run.")] = 1,
     memory_limit: Annotated[float, typer.Option(min=100, help="Megabytes of each run.")] = 8000.0,
-    grace: Annotated[float, typer.Option(help="Seconds beyond the limit before a run ends.")] = 30,
+    grace: Annotated[float, typer.Option(help="Seconds beyond the limit before a run ends.")] = 10,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at a time on this machine.")] = 1,
     scheduler: Annotated[str | None, typer.Option(help="Address of a dask scheduler.")] = None,
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),

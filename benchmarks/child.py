@@ -1,6 +1,7 @@
 """One run in a process of its own: `python -m benchmarks.child FOLDER`.
 
-The folder holds `spec.json`; the child leaves there what it claims:
+The folder holds `spec.json`; the child leaves there `ready` when its time begins, and what it
+claims:
 
 - ``trace.jsonl``: a line [seconds, objective, bound] for every improvement, as it happens;
 - ``solution.json``: the solution, in the format of `Solution.save`;
@@ -24,10 +25,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmarks.execute import READY
 from benchmarks.library import ROOT, Library
-from benchmarks.specs import NO_SOLVER, RunSpec
+from benchmarks.specs import NO_SOLVER, RunSpec, toy_instance
 from qpopt import Instance, QpoptError, Solution, TracePoint, __version__, solve
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.files import replacing
@@ -71,6 +71,7 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
     claims["versions"] = versions
     _warm_up(spec)
     claims["load_seconds"] = time.perf_counter() - began
+    trace.with_name(READY).touch()
     with trace.open("w", encoding="utf-8") as stream:
 
         def write(point: TracePoint, note: str) -> None:
@@ -89,9 +90,8 @@ def _warm_up(spec: RunSpec) -> None:
 
     If this fails, so will the run itself, and it tells why.
     """
-    toy = Instance(np.eye(3, 5), np.zeros((5, 5)), np.zeros(5), 4, 2)
     with suppress(QpoptError):
-        _solve(toy, spec, min(spec.time_limit, WARM_UP_SECONDS))
+        _solve(toy_instance(), spec, min(spec.time_limit, WARM_UP_SECONDS))
 
 
 def _solve(

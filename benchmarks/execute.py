@@ -30,6 +30,10 @@ CHILD = (sys.executable, "-m", "benchmarks.child")
 POLL_SECONDS = 0.05
 MEGABYTE = 1e6
 LOG_CHARACTERS = 2000
+READY = "ready"
+"""The file by which a process tells that its time begins."""
+PREPARE_SECONDS = 600.0
+"""How long a process may take until then; on a fresh checkout much is compiled once."""
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -78,7 +82,7 @@ class Outcome:
 def execute(
     spec: RunSpec,
     *,
-    grace: float = 30.0,
+    grace: float = 10.0,
     library: str = "",
     command: Sequence[str] = CHILD,
     stop: threading.Event | None = None,
@@ -90,8 +94,8 @@ def execute(
     spec
         The run.
     grace
-        Seconds beyond the time limit, for loading the instance and for stopping, before the
-        process is ended.
+        Seconds beyond the time limit before the process is ended. Its time begins when it has
+        loaded the instance and warmed up.
     library
         The folder of the library; that of the benchmarks by default.
     command
@@ -113,7 +117,7 @@ def execute(
                 env=environment(spec.threads),
                 start_new_session=True,
             )
-            ended, peak = _watch(process, spec, began + spec.time_limit + grace, stop)
+            ended, peak = _watch(process, spec, _Deadline(folder / READY, spec, grace), stop)
             wall = time.perf_counter() - began
         return Outcome(
             ended=ended,
@@ -147,10 +151,26 @@ def machine() -> dict[str, str]:
     }
 
 
+class _Deadline:
+    """When a run has to be over: its time begins when the process says that it is ready."""
+
+    def __init__(self, ready: Path, spec: RunSpec, grace: float) -> None:
+        self._ready = ready
+        self._seconds = spec.time_limit + grace
+        self._moment = time.perf_counter() + PREPARE_SECONDS
+        self._begun = False
+
+    def passed(self) -> bool:
+        now = time.perf_counter()
+        if not self._begun and self._ready.exists():
+            self._begun, self._moment = True, now + self._seconds
+        return now > self._moment
+
+
 def _watch(
     process: subprocess.Popen[bytes],
     spec: RunSpec,
-    deadline: float,
+    deadline: _Deadline,
     stop: threading.Event | None,
 ) -> tuple[str, float]:
     """Wait for a process, measuring its memory; return how it ended and its peak in bytes."""
@@ -164,7 +184,7 @@ def _watch(
             peak = max(peak, _memory(watched))
             if stop is not None and stop.is_set():
                 reason = "stopped"
-            elif time.perf_counter() > deadline:
+            elif deadline.passed():
                 reason = "timeout"
             elif peak > spec.memory_limit * MEGABYTE:
                 reason = "memory"

@@ -29,7 +29,7 @@ def run(
     *,
     library: Library,
     jobs: int = 1,
-    grace: float = 30.0,
+    grace: float = 10.0,
     scheduler: str | None = None,
     rerun: bool = False,
     progress: bool = False,

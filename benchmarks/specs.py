@@ -8,10 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
+import numpy as np
+
 from benchmarks.errors import BenchmarkError
 from benchmarks.library import Entry
+from qpopt import Instance, available_solvers
 from qpopt.methods import find_method, method_names
-from qpopt.solvers import available_solvers
+from qpopt.solvers import find_solver
+from qpopt.solvers.choice import can_take
 
 NO_SOLVER = "none"
 """Stands for the solver where a method needs none."""
@@ -115,12 +119,12 @@ def configurations(methods: Iterable[str], solvers: Iterable[str]) -> list[tuple
         If a name is unknown, a solver cannot be used here, or nothing fits together.
     """
     known = available_solvers()
-    usable = [name for name, (availability, _) in known.items() if availability.usable]
+    usable = [name for name, info in known.items() if info.availability.usable]
     wanted_methods = _expand("method", methods, method_names(), method_names())
     wanted_solvers = _expand("solver", solvers, list(known), usable)
     for name in wanted_solvers:
         if name not in usable:
-            problem = known[name][0].problem or "it is not installed"
+            problem = known[name].availability.problem or "it is not installed"
             raise BenchmarkError(f"The solver {name} cannot be used here: {problem}.")
     pairs: list[tuple[str, str]] = []
     for method in wanted_methods:
@@ -133,10 +137,18 @@ def configurations(methods: Iterable[str], solvers: Iterable[str]) -> list[tuple
     return pairs
 
 
+def toy_instance() -> Instance:
+    """Return the smallest instance in which classes, features and redundancy all occur."""
+    R = np.zeros((5, 5))
+    R[0, 1] = R[1, 0] = 1.0
+    return Instance(np.eye(3, 5), R, np.zeros(5), 4, 2)
+
+
 def _fits(method: str, solver: str) -> bool:
     """Whether a solver takes the kind of model of a method; its limits show only when it runs."""
-    supports = available_solvers()[solver][1]
-    return method != "qcqp" or supports.quadratic_constraints
+    sizes = find_method(method).sizes
+    toy = toy_instance()
+    return sizes is None or any(can_take(find_solver(solver), size) for size in sizes(toy))
 
 
 def _expand(noun: str, given: Iterable[str], known: list[str], everything: list[str]) -> list[str]:

@@ -43,9 +43,9 @@ def test_a_crash_is_an_outcome_with_its_last_words(stub, make_spec):
 def test_a_hanging_run_is_ended_with_its_children(stub, make_spec, tmp_path, monkeypatch):
     pids = tmp_path / "pids"
     monkeypatch.setenv("STUB_PIDS", str(pids))
-    outcome = stub(make_spec(solver="hang", time_limit=4.0), grace=0.0)
+    outcome = stub(make_spec(solver="hang", time_limit=2.0), grace=0.5)
     assert outcome.ended == "timeout"
-    assert outcome.wall_seconds >= 4.0
+    assert outcome.wall_seconds >= 2.5
     assert wait_until_gone([int(pid) for pid in pids.read_text().split()])
 
 

@@ -47,7 +47,7 @@ def test_the_example_is_ten_lines_and_can_be_compared(site, tmp_path):
     words[0] = sys.executable
     words[words.index("results/mine")] = str(tmp_path / "mine")
     done = subprocess.run(
-        [*words, "--jobs", "2"], env=variables, capture_output=True, text=True, timeout=240
+        [*words, "--jobs", "2"], env=variables, capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stderr
     rows = Rows(tmp_path / "mine" / "rows.csv").read()
