@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from qpopt.errors import SolverFailure
+from qpopt.solvers.packages import load, package_availability
+from tests.installed import INFOS
+
+
+def test_a_package_that_is_not_there():
+    assert not package_availability("no-such-solver", "no_such_solver").installed
+
+
+def test_a_package_that_cannot_be_loaded_is_installed_but_not_usable():
+    availability = package_availability("numpy", "numpy.no_such_module")
+    assert availability.installed
+    assert not availability.usable
+    assert "numpy.no_such_module cannot be loaded" in availability.problem
+
+
+def test_loading_what_is_missing_fails_in_words():
+    with pytest.raises(SolverFailure, match="no_such_solver cannot be loaded"):
+        load("no_such_solver")
+
+
+@pytest.mark.skipif(
+    not (INFOS["highs"].availability.usable and INFOS["cpsat"].availability.usable),
+    reason="highspy and ortools are not both installed",
+)
+@pytest.mark.parametrize("order", [("highs", "cpsat"), ("cpsat", "highs")])
+def test_highs_and_cpsat_work_in_one_process_in_any_order(order):
+    code = f"""
+from qpopt import Instance
+from qpopt.models.compact import compile_compact
+from qpopt.solvers import find_solver
+model = compile_compact(Instance([[1, 5, 2]], [[0] * 3] * 3, [0] * 3, 2, 1), quadratic=False)
+print(*(round(find_solver(name).solve(model).objective, 6) for name in {order!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["5.0", "5.0"]
