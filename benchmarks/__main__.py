@@ -18,6 +18,7 @@ from benchmarks.enumeration import prove as prove_solution
 from benchmarks.errors import BenchmarkError
 from benchmarks.family import build as build_family
 from benchmarks.library import Library
+from benchmarks.refresh import refresh as refresh_library
 from benchmarks.report import write_report
 from benchmarks.run import ROWS
 from benchmarks.run import run as run_specs
@@ -76,6 +77,13 @@ def family() -> None:
     """Add the members of the family that the library does not have yet."""
     for entry in build_family(Library()):
         console.print(f"added {entry.name} ({entry.size})", highlight=False)
+
+
+@app.command()
+def refresh() -> None:
+    """Make the family anew after a change of how instances are made, keeping the solutions."""
+    for entry in refresh_library(Library()):
+        console.print(f"{entry.name}: {entry.objective!r}", highlight=False)
 
 
 @app.command()
