@@ -34,11 +34,12 @@ def profile_plot(profiles: Mapping[str, Sequence[tuple[float, float]]]) -> str:
             taus = [tau for tau, _ in steps] + [end]
             shares = [100 * share for _, share in steps] + [100 * steps[-1][1]]
             axes.step(taus, shares, where="post", label=config, **_style(i))
-        axes.set_xscale("log")
+        axes.set_xscale("log", base=2)
         axes.set_xlim(1, max(end, 2.0))
         axes.set_ylim(-2, 102)
         axes.set_xlabel("τ: time relative to the fastest")
         axes.set_ylabel("solved [%]")
+        _plain_numbers(axes.xaxis)
 
     return _figure(draw)
 
@@ -55,6 +56,8 @@ def gap_plot(gaps: Mapping[str, Sequence[float]], moments: Sequence[float]) -> s
         axes.set_ylim(0, 120)
         axes.set_xlabel("seconds")
         axes.set_ylabel("mean primal gap [%]")
+        _plain_numbers(axes.xaxis)
+        _plain_numbers(axes.yaxis)
 
     return _figure(draw)
 
@@ -72,6 +75,14 @@ def integral_plot(integrals: Mapping[str, float]) -> str:
         axes.grid(visible=False, axis="y")
 
     return _figure(draw, legend=False)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Write 0.01 and 100 instead of powers of ten, and only at round values."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _style(i: int) -> dict[str, Any]:
