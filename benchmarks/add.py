@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.entries import Entry, describe
 from benchmarks.errors import BenchmarkError
-from benchmarks.library import Entry, Library, describe
+from benchmarks.library import Library
 from benchmarks.sources import Source, make_instance
 from qpopt import Instance, Solution, Status, __version__, verify
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +22,8 @@ from typing import Any
 import psutil
 
 from benchmarks.library import ROOT
+from benchmarks.machine import machine
+from benchmarks.processes import end, end_group, memory
 from benchmarks.specs import RunSpec
 
 CHILD = (sys.executable, "-m", "benchmarks.child")
@@ -140,17 +140,6 @@ def environment(threads: int) -> dict[str, str]:
     return variables
 
 
-def machine() -> dict[str, str]:
-    """Describe this machine: host, processor and operating system."""
-    return {
-        "host": platform.node(),
-        "processor": _processor(),
-        "cores": str(psutil.cpu_count()),
-        "memory": f"{psutil.virtual_memory().total / 1e9:.0f} GB",
-        "system": f"{platform.system()} {platform.release()}",
-    }
-
-
 class _Deadline:
     """When a run has to be over: its time begins when the process says that it is ready."""
 
@@ -181,7 +170,7 @@ def _watch(
         if process.poll() is not None:
             break
         if not reason:
-            peak = max(peak, _memory(watched))
+            peak = max(peak, memory(watched))
             if stop is not None and stop.is_set():
                 reason = "stopped"
             elif deadline.passed():
@@ -189,49 +178,10 @@ def _watch(
             elif peak > spec.memory_limit * MEGABYTE:
                 reason = "memory"
             if reason:
-                _end(watched)
+                end(watched)
         time.sleep(POLL_SECONDS)
-    _end_group(process.pid)
+    end_group(process.pid)
     return reason or ("exit" if process.returncode == 0 else "crash"), peak
-
-
-def _memory(process: psutil.Process) -> float:
-    """Return the resident bytes of a process and all its descendants.
-
-    Where the kernel remembers the peak of the process itself it counts too, for a peak may fall
-    between two looks. (`getrusage` would not do: it counts the parent's memory before the exec.)
-    """
-    total = 0.0
-    for member in [process, *_descendants(process)]:
-        with suppress(psutil.Error):
-            total += member.memory_info().rss
-    with suppress(OSError):
-        for line in Path(f"/proc/{process.pid}/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return max(total, 1024.0 * int(line.split()[1]))
-    return total
-
-
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        found: list[psutil.Process] = process.children(recursive=True)
-    except psutil.Error:
-        return []
-    return found
-
-
-def _end(process: psutil.Process) -> None:
-    """Kill a process with all its descendants, also those in groups of their own."""
-    descendants = _descendants(process)
-    _end_group(process.pid)
-    for member in descendants:
-        with suppress(psutil.Error):
-            member.kill()
-
-
-def _end_group(pid: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _text(path: Path) -> str:
@@ -254,11 +204,3 @@ def _trace(path: Path) -> list[list[float | None]]:
         with suppress(json.JSONDecodeError):
             points.append(json.loads(line))
     return points
-
-
-def _processor() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.add import add_copy, add_source
-from benchmarks.library import Entry, Library
+from benchmarks.entries import Entry
+from benchmarks.library import Library
 from benchmarks.sources import Source
 from qpopt import generate, redundancy
 from qpopt.prepare.epsilon import clique_threshold

@@ -10,8 +10,9 @@ from pathlib import Path
 from subprocess import run
 from typing import Any
 
+from benchmarks.entries import Entry
 from benchmarks.execute import Outcome
-from benchmarks.library import ROOT, Entry
+from benchmarks.library import ROOT
 from benchmarks.rows import Row
 from benchmarks.specs import RunSpec
 from benchmarks.statistics import gap_to_best, primal_integral

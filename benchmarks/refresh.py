@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.add import improve
+from benchmarks.entries import Entry
 from benchmarks.errors import BenchmarkError
 from benchmarks.family import build
-from benchmarks.library import Entry, Library
+from benchmarks.library import Library
 from qpopt import Solution, Status, verify
 
 

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks.entries import Entry
 from benchmarks.errors import BenchmarkError
-from benchmarks.library import Entry
 from qpopt import Instance, available_solvers
 from qpopt.methods import find_method, method_names
 from qpopt.solvers import find_solver
