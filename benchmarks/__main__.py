@@ -138,7 +138,7 @@ def run(
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
     solvers: Annotated[str, typer.Option(help="Names of solvers, or all installed.")] = "all",
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each run.")] = 60.0,
-    gap: Annotated[float, typer.Option(min=0.0, help="The gap to prove.")] = 1e-4,
+    gap: Annotated[float, typer.Option(min=0.0, max=1e-3, help="The gap to prove.")] = 1e-4,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads of each run.")] = 1,
     memory_limit: Annotated[float, typer.Option(min=100, help="Megabytes of each run.")] = 8000.0,

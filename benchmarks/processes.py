@@ -45,5 +45,6 @@ def end(process: psutil.Process) -> None:
 
 
 def end_group(pid: int) -> None:
+    """Kill what is left of the process group that a process led."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

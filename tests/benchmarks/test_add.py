@@ -80,7 +80,7 @@ def test_objective_and_bound_improve_by_themselves(unsolved, second, toy_best):
 
 def test_what_is_not_better_is_refused(library, second, toy_best):
     before = library.index.read_text()
-    for solution in (second, toy_best, replace(toy_best, bound=20.0)):
+    for solution in (second, toy_best, replace(toy_best, bound=20.0, status="feasible")):
         with pytest.raises(BenchmarkError, match="Nothing is better for toy"):
             improve(library, solution)
     assert library.index.read_text() == before
