@@ -116,6 +116,16 @@ def main() -> None:
     print(f"sparse  {100 * qpopt_torch.accuracy(sparse, test):.1f} %")
     for name in names:
         print(f"{name:32} {' '.join(map(str, sparse.class_features(name)))}")
+    path = sparse.report(
+        given.out / "report.html",
+        test,
+        train_loader=plain,
+        class_names=[name.split(".", 1)[-1].replace("_", " ") for name in names],
+        dense=qpopt_torch.evaluate(dense, test, plain),
+        settings={"Dense epochs": given.dense_epochs, "Fine-tuning epochs": given.epochs},
+        title=f"{len(names)} bird species",
+    )
+    print(f"The report is in {path}.")
     print(f"CPU time {time.process_time() / 60:.1f} minutes")
 
 

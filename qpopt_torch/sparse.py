@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,6 +155,7 @@ class SparseClassifier(nn.Module):
         self.head = head
         self.solution = solution
         self.class_names = None if class_names is None else tuple(map(str, class_names))
+        self.feature_names: dict[int, str] = {}
         core = unwrap(model)
         old, _ = head.modules(core)
         sparse_head.spatial = sum(isinstance(old, kind) * axes for kind, axes in _CONVOLUTIONS)
@@ -240,6 +242,29 @@ class SparseClassifier(nn.Module):
             )
         return tuple(self.selection[self.assignment[c]].tolist())
 
+    def feature_name(self, d: int) -> str:
+        """Return what a feature, by its index in the dense model, is called."""
+        return self.feature_names.get(int(d), f"Feature {d}")
+
+    def rename_features(self, names: Mapping[int, str]) -> None:
+        """Give features names, which explanations show and `save` keeps.
+
+        Parameters
+        ----------
+        names
+            Names by the indices of the features in the dense model; an empty one takes the name
+            away.
+        """
+        selected = set(self.selection.tolist())
+        for d, name in names.items():
+            if d not in selected:
+                raise ModelError(f"Feature {d!r} is not selected, so it cannot be named {name!r}.")
+        changed = self.feature_names | {int(d): str(name) for d, name in names.items()}
+        kept = {d: name for d, name in changed.items() if name}
+        if len(set(kept.values())) < len(kept):
+            raise ModelError("Two features would have the same name; give each its own.")
+        self.feature_names = kept
+
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits, N × classes."""
         return logits_of(self.backbone(x))
@@ -279,6 +304,32 @@ class SparseClassifier(nn.Module):
         from qpopt_torch.storage import save
 
         save(self, directory)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        loader: Iterable[Any],
+        *,
+        class_names: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Path:
+        """Write one HTML file in which a person can read the whole model.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        loader
+            Batches of inputs and labels: their decisions are shown and measured.
+        class_names
+            Names of the classes, in place of those of the model or the data set.
+        options
+            Further arguments of `qpopt_torch.report.write_report`, above all `train_loader` and
+            `to_image`.
+        """
+        from qpopt_torch.report import write_report
+
+        return write_report(self, path, loader, class_names=class_names, **options)
 
 
 _CONVOLUTIONS = ((nn.Conv1d, 1), (nn.Conv2d, 2), (nn.Conv3d, 3))

@@ -47,6 +47,7 @@ def sparsify(
     feature_layer: nn.Module | str | None = None,
     similarity: Literal["pearson", "auroc"] = "pearson",
     bias: BiasLike = "locality",
+    bias_scale: float = 10**-0.5,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     class_names: Sequence[str] | None = None,
@@ -85,6 +86,9 @@ def sparsify(
         The modules or their names, where they are known; found and verified otherwise.
     similarity, bias
         How well a feature tells a class, and how much it is wanted for its own sake.
+    bias_scale
+        The largest bias of a feature, where a class gains up to 1000 / (n_per_class · n_classes)
+        by one.
     include, exclude
         Features that must and must not be selected.
     class_names
@@ -136,6 +140,7 @@ def sparsify(
         n_per_class,
         similarity=similarity,
         bias=bias,
+        bias_scale=bias_scale,
         include=included,
         exclude=excluded,
     )

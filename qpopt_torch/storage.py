@@ -47,6 +47,7 @@ def save(model: SparseClassifier, directory: str | PathLike[str]) -> None:
         "dropout": head.dropout.p,
         "adapter": None if head.adapter is None else head.adapter.config,
         "class_names": model.class_names,
+        "feature_names": {str(d): name for d, name in model.feature_names.items()},
     }
     # Copies, because tensors that share memory cannot be stored.
     state = {key: value.detach().clone().contiguous() for key, value in model.state_dict().items()}
@@ -107,6 +108,7 @@ def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
     sparse = SparseClassifier(model, head, sparse_head, solution=solution, class_names=names)
     _check_fit(sparse.state_dict(), state, type(sparse.backbone).__name__, config)
     sparse.load_state_dict(state)
+    sparse.feature_names = {int(d): name for d, name in config.get("feature_names", {}).items()}
     return sparse.eval()
 
 
