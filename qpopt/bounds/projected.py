@@ -25,6 +25,9 @@ from qpopt.bounds.reduced import Reduced
 Vector = NDArray[np.float64]
 
 VIOLATION = 1e-6
+FEW = 0.05
+"""New threshold cuts per class that count as few."""
+
 NEW_CLIQUES = 60
 MOST_GROUPS = 1000
 
@@ -122,10 +125,12 @@ class ProjectedLP:
         self.rounds += 1
         before = len(self._cuts)
         self._separate_thresholds()
-        if self._with_overlaps:
-            self._separate_overlaps()
-        if self._with_cliques:
-            self._separate_cliques()
+        # The others cost more to find, and are worth it only once the thresholds have settled.
+        if len(self._cuts) - before < FEW * self.reduced.n_classes:
+            if self._with_overlaps:
+                self._separate_overlaps()
+            if self._with_cliques:
+                self._separate_cliques()
         return len(self._cuts) > before
 
     def value(self) -> LinearBound:

@@ -21,8 +21,13 @@ from qpopt.bounds.reduced import Floats, Reduced
 LOWEST_DIAGONAL = 1e-4
 """Rows of X with a smaller diagonal are noise; common thresholds take the place of theirs."""
 
-MOST_GROUPS = 150
-"""How many groups of classes are tried for overlap cuts."""
+MOST_GROUPS = 60
+"""How many groups of classes get a new overlap cut at once."""
+
+LARGEST_POOL = 300
+"""How many overlap cuts are kept for later."""
+
+UPDATES_PER_SEPARATION = 4
 
 MOST_ROUNDS = 24
 """How many sets of thresholds are averaged; the oldest is dropped."""
@@ -90,6 +95,12 @@ class LiftedThresholds:
         self.matrix: NDArray[np.float64] = np.zeros((n, n))
         total = sum(one.weight for one in rounds)
         self.rounds = [replace(one, weight=one.weight / total) for one in rounds]
+        self._updates = 0
+        k = reduced.n_per_class
+        self._pool = [
+            overlap_cut(self._columns, group.classes, group.thresholds, group.sigma, k)
+            for group in (rounds[-1].groups if rounds else ())
+        ]
         for one in self.rounds:
             self.matrix += one.weight * self._matrix_of(one)
 
@@ -121,6 +132,7 @@ class LiftedThresholds:
         """Return an average that goes its own way from here."""
         twin = copy(self)
         twin.rounds = list(self.rounds)
+        twin._pool = list(self._pool)
         twin.matrix = self.matrix.copy()
         return twin
 
@@ -141,23 +153,26 @@ class LiftedThresholds:
         k, n = self._reduced.n_per_class, self._reduced.n_free
         weight = np.ones(self._columns.shape[1])
         weight[:n] = np.clip(np.diagonal(X), 0.0, 1.0)
-        crowded = crowded_groups(shares(self._order, weight, k), k, MOST_GROUPS)
-        if not crowded:
+        if self._updates % UPDATES_PER_SEPARATION == 0:
+            crowded = crowded_groups(shares(self._order, weight, k), k, MOST_GROUPS)
+            self._pool += [best_overlap(self._columns, group, weight, k) for group in crowded]
+        self._updates += 1
+        if not self._pool:
             return ()
         single = np.zeros(self._reduced.n_classes)
         lifted_values(self._order, self._values, thresholds, X, k, single)
         single /= self._reduced.n_select
-        cuts, gains = [], []
-        for classes in crowded:
-            cut = best_overlap(self._columns, classes, weight, k)
-            gain = float(single[list(classes)].sum() - cut.constant - cut.gains @ weight)
-            if gain > 1e-6 * abs(cut.constant):
-                cuts.append(cut)
-                gains.append(gain)
-        chosen = _packing([cut.classes for cut in cuts], gains, self._reduced.n_classes)
+        gains = [
+            float(single[list(cut.classes)].sum() - cut.constant - cut.gains @ weight)
+            for cut in self._pool
+        ]
+        best = np.argsort(-np.array(gains), kind="stable")[:LARGEST_POOL]
+        self._pool = [self._pool[j] for j in best if gains[j] > 0.0]
+        kept = [gains[j] for j in best if gains[j] > 0.0]
+        chosen = _packing([cut.classes for cut in self._pool], kept, self._reduced.n_classes)
         return tuple(
             Group(cut.classes, share, cut.thresholds, cut.sigma)
-            for cut, share in zip(cuts, chosen, strict=True)
+            for cut, share in zip(self._pool, chosen, strict=True)
             if share > 1e-6
         )
 

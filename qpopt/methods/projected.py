@@ -105,6 +105,9 @@ class _Proof:
         seconds = MOST_SECONDS_OF_LINEAR
         if remaining is not None:
             seconds = min(seconds, SHARE_OF_LINEAR * remaining)
+            if not reduced.R.any():
+                # Without redundancy nothing beats the linear relaxation.
+                seconds = 0.5 * remaining
         until = self.incumbent.seconds + seconds
         self.incumbent.say("linear relaxation")
         relaxation = ProjectedLP(reduced, cliques=False)
