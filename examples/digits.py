@@ -50,6 +50,7 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--report", type=Path, default=Path("digits.html"))
     given = arguments.parse_args()
+    given.report.parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.manual_seed(given.seed)
     train, test = digits()
