@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types pytest setup clean
+RESULTS ?= results/small
+
+.PHONY: bench demo test lint types pytest setup clean
 
 setup: $(READY)
 
@@ -14,7 +16,13 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/digits.py --report demo/report.html
+
+# The small suite on all installed solvers; started again, it goes on where it stopped.
+bench: $(READY)
+	$(BIN)/python -m benchmarks run --suite small --methods compact,paper,search --time-limit 5 \
+	  --jobs 2 --out $(RESULTS)
+	$(BIN)/python -m benchmarks report $(RESULTS)
 
 test: lint types pytest
 

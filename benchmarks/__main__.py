@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-import typer
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
 
-from benchmarks import build, certify, epsilon
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import build, certify, epsilon, search
+from benchmarks.add import add_file
+from benchmarks.add import improve as improve_library
+from benchmarks.enumeration import prove as prove_solution
+from benchmarks.errors import BenchmarkError
+from benchmarks.family import build as build_family
+from benchmarks.library import Library
+from benchmarks.refresh import refresh as refresh_library
+from benchmarks.report import write_report
+from benchmarks.run import ROWS
+from benchmarks.run import run as run_specs
+from benchmarks.specs import configurations, plan
+from qpopt import QpoptError, Solution
+
+REFUSED = 1
+BAD_USE = 2
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("build")(build.main)
 app.command("certify")(certify.main)
 app.command("epsilon")(epsilon.main)
+app.command("search")(search.main)
+console = Console()
 
 
 @app.callback()
@@ -17,5 +41,176 @@ def _benchmarks() -> None:
     """Measure qpopt. Every comparison is made within one run."""
 
 
+@app.command("list")
+def show_list(
+    suite: Annotated[str, typer.Option(help="tiny, small, medium, large, or several.")] = "",
+) -> None:
+    """Show the instances of the library and what is known of them."""
+    library = Library()
+    entries = library.select(_words(suite)) if suite else list(library.entries.values())
+    table = Table(box=None)
+    for heading in (
+        "instance",
+        "class",
+        "size",
+        "select",
+        "density",
+        "status",
+        "best known",
+        "gap",
+    ):
+        table.add_column(heading, no_wrap=True)
+    for entry in entries:
+        table.add_row(
+            entry.name,
+            entry.size,
+            f"{entry.n_features} × {entry.n_classes}",
+            f"{entry.n_select}/{entry.n_per_class}",
+            f"{100 * entry.density:.0f} %",
+            entry.status,
+            "" if entry.objective is None else f"{entry.objective:.6f}",
+            "" if entry.gap is None else f"{100 * entry.gap:.4f} %",
+        )
+    console.print(table)
+
+
+@app.command()
+def family() -> None:
+    """Add the members of the family that the library does not have yet."""
+    for entry in build_family(Library()):
+        console.print(f"added {entry.name} ({entry.size})", highlight=False)
+
+
+@app.command()
+def refresh() -> None:
+    """Make the family anew after a change of how instances are made, keeping the solutions."""
+    for entry in refresh_library(Library()):
+        console.print(f"{entry.name}: {entry.objective!r}", highlight=False)
+
+
+@app.command()
+def add(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An instance (.npz).")],
+    name: Annotated[str, typer.Option(help="Its name in the library.")],
+    size: Annotated[str, typer.Option("--class", help="tiny, small, medium or large.")],
+) -> None:
+    """Copy an instance into the library."""
+    entry = add_file(Library(), file, name=name, size=size)
+    console.print(f"added {entry.name} ({entry.size})", highlight=False)
+
+
+@app.command()
+def improve(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Solutions (.json).")],
+) -> None:
+    """Verify solutions and take them into the library where they are better than the best known.
+
+    The exit code is 1 when there was nothing better among them.
+    """
+    library = Library()
+    better = 0
+    for file in files:
+        try:
+            console.print(improve_library(library, Solution.load(file)), highlight=False)
+            better += 1
+        except BenchmarkError as error:
+            console.print(f"{file}: {error}", highlight=False)
+    if not better:
+        raise typer.Exit(REFUSED)
+
+
+@app.command()
+def prove(
+    names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Small instances.")],
+) -> None:
+    """Prove instances without any solver, by trying every selection, and record it."""
+    library = Library()
+    for name in names:
+        best = library.best(name)
+        if best is None:
+            raise BenchmarkError(f"{name} needs some solution first; see improve.")
+        proven = prove_solution(library.instance(name), best)
+        console.print(improve_library(library, proven), highlight=False)
+
+
+@app.command()
+def run(
+    suite: Annotated[str, typer.Option(help="tiny, small, medium, large, or several.")] = "",
+    instances: Annotated[str, typer.Option(help="Names of further instances.")] = "",
+    methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
+    solvers: Annotated[str, typer.Option(help="Names of solvers, or all installed.")] = "all",
+    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each run.")] = 60.0,
+    gap: Annotated[float, typer.Option(min=0.0, max=1e-3, help="The gap to prove.")] = 1e-4,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of each run.")] = 1,
+    memory_limit: Annotated[float, typer.Option(min=100, help="Megabytes of each run.")] = 8000.0,
+    grace: Annotated[float, typer.Option(help="Seconds beyond the limit before a run ends.")] = 10,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time on this machine.")] = 1,
+    scheduler: Annotated[str | None, typer.Option(help="Address of a dask scheduler.")] = None,
+    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    rerun: Annotated[bool, typer.Option(help="Repeat runs that the folder has.")] = False,
+) -> None:
+    """Run methods and solvers on instances; started again, it goes on where it stopped.
+
+    Several names are separated by commas.
+    """
+    library = Library()
+    entries = library.select(_words(suite), _words(instances))
+    if not entries:
+        raise BenchmarkError("There is nothing to run: name a --suite or some --instances.")
+    specs = plan(
+        entries,
+        configurations(_words(methods), _words(solvers)),
+        seeds=seeds,
+        threads=threads,
+        time_limit=time_limit,
+        gap=gap,
+        memory_limit=memory_limit,
+    )
+    rows = run_specs(
+        specs,
+        out,
+        library=library,
+        jobs=jobs,
+        grace=grace,
+        scheduler=scheduler,
+        rerun=rerun,
+        progress=True,
+    )
+    console.print(
+        f"{len(rows)} runs carried out, {len(specs) - len(rows)} were there; "
+        f"the rows are in {out / ROWS}.",
+        highlight=False,
+    )
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The results folder.")],
+) -> None:
+    """Write tables and plots of a results folder, as Markdown and as one HTML file."""
+    markdown, html = write_report(folder)
+    console.print(f"{markdown} and {html} written.", highlight=False)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; every expected error takes one line."""
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except (QpoptError, typer.TyperException) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        if message:
+            print(f"benchmarks: {' '.join(message.split())}", file=sys.stderr)
+        return BAD_USE
+    except (typer.Abort, KeyboardInterrupt):
+        print("benchmarks: interrupted; start it again to go on", file=sys.stderr)
+        return BAD_USE
+    return code if isinstance(code, int) else 0
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 if __name__ == "__main__":
-    app()
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The example of the README, as a new user would follow it: a solver in a package of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.library import ROOT
+from benchmarks.rows import Rows
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block(language, containing):
+    """Return the code block of the README that contains a word."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    (found,) = (text for word, text in blocks if word == language and containing in text)
+    return found
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Install the package of the README into a folder of its own."""
+    package, site = tmp_path / "package", tmp_path / "site"
+    package.mkdir()
+    (package / "my_solver.py").write_text(block("python", "class SciPy"))
+    head = "[metadata]\nname = my-solver\nversion = 1.0\n[options]\npy_modules = my_solver\n"
+    (package / "setup.cfg").write_text(head + block("", "qpopt.solvers ="))
+    (package / "setup.py").write_text("from setuptools import setup\nsetup()\n")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run(
+        [*pip, "--no-build-isolation", "--target", str(site), str(package)], check=True, timeout=120
+    )
+    return site
+
+
+def test_the_example_is_ten_lines_and_can_be_compared(site, tmp_path):
+    body = [line for line in block("python", "class SciPy").splitlines() if line.strip()]
+    method = [line for line in body if line.startswith("        ")]
+    assert len(method) <= 10
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT.parent)])}
+    command = block("", "--solvers scipy,highs").splitlines()[0]
+    words = command.replace("--suite small", "--instances uniform-12x6,planted-12x6").split()
+    words[0] = sys.executable
+    words[words.index("results/mine")] = str(tmp_path / "mine")
+    done = subprocess.run(
+        [*words, "--jobs", "2"], env=variables, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    rows = Rows(tmp_path / "mine" / "rows.csv").read()
+    assert {(row.instance, row.solver): row.status for row in rows} == {
+        (instance, solver): "optimal"
+        for instance in ("uniform-12x6", "planted-12x6")
+        for solver in ("scipy", "highs")
+    }
+    assert all(row.verified for row in rows)
+    assert all(Path(tmp_path / "mine" / "solutions" / f"{row.key}.json").exists() for row in rows)
