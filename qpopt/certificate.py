@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 
+HALVINGS = 6
+"""How often the smallest δ is narrowed down; what is left counts n_select times."""
+
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
     """Recompute the bound that a certificate proves.
@@ -184,18 +187,31 @@ def _deficit(B: Matrix) -> float:
     n = len(B)
     # A factorisation that succeeds proves the matrix definite up to this (Higham, Theorem 10.3).
     size = float(np.abs(np.diagonal(B)).max())
-    rounding = 4.0 * n * (n + 1) * np.finfo(np.float64).eps * max(size, 1e-300)
-    delta = 0.0
-    trial = 1e-14 * max(size, 1.0)
-    for _ in range(80):
-        try:
-            np.linalg.cholesky(B + delta * np.eye(n))
-        except np.linalg.LinAlgError:
-            delta = trial
-            trial *= 2.0
+    rounding = 4.0 * n * (n + 1) * float(np.finfo(np.float64).eps) * max(size, 1e-300)
+    if _definite(B, 0.0):
+        return rounding
+    high = 1e-14 * max(size, 1.0)
+    while not _definite(B, high):
+        high *= 2.0
+        if high > 1e6 * max(size, 1.0):
+            raise InvalidCertificate("The matrix of a step is far from positive semidefinite.")
+    low = 0.5 * high
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if _definite(B, middle):
+            high = middle
         else:
-            return float(delta + rounding * (1.0 + delta / max(size, 1e-300)))
-    raise InvalidCertificate("The matrix of a step is far from positive semidefinite.")
+            low = middle
+    return high + rounding * (1.0 + high / max(size, 1e-300))
+
+
+def _definite(B: Matrix, delta: float) -> bool:
+    """Tell whether B + δI has a Cholesky factorisation."""
+    try:
+        np.linalg.cholesky(B + delta * np.eye(len(B)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _pattern_bounds(Q: Matrix, m: int) -> tuple[float, Matrix, Matrix]:

@@ -124,6 +124,11 @@ class Admm:
         twin.cuts = Cuts(self.cuts.sets, self.cuts.multipliers)
         return twin
 
+    def symmetric_S(self) -> Floats:
+        """Return S, exactly symmetric, in the precision of the iterate: what a proof refers to."""
+        result: Floats = (self.S + self.S.T) * self.dtype.type(0.5)
+        return result
+
     def slack(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return −M in double precision: sᵀCs ≤ n_select · t + sᵀMs."""
         D = 0.5 * (self.y[:, None] + self.y[None, :]) - C

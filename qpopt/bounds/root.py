@@ -258,7 +258,7 @@ def _snapshot(
         t=0.0 if admm is None else admm.t,
         cuts=[] if admm is None else [admm.cuts.sets[r] for r in useful],
         multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
-        B=np.zeros((n, n)) if admm is None else admm.S.copy(),
+        B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
         removed=nothing if removed is None else removed,
         forced=nothing if forced is None else forced,
     )

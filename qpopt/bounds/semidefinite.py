@@ -99,8 +99,7 @@ class Semidefinite:
         C = self.objective()
         if self.admm is None:
             return C, self.reduced.constant, np.zeros_like(C)
-        S = self.admm.S.astype(np.float64)
-        B = 0.5 * (S + S.T)
+        B = self.admm.symmetric_S().astype(np.float64)
         M = -self.admm.slack(C)
         return M, self.reduced.constant + self.reduced.n_select * self.admm.t, B
 
