@@ -92,9 +92,7 @@ def test_the_published_scheme_is_feasible_and_claims_no_bound(solver, instance):
 @given(instance=awkward_instances(7, 5), which=st.integers(0, 1000))
 def test_a_solve_is_never_worse_than_its_start(instance, which):
     rng = np.random.default_rng(which)
-    free = [
-        d for d in range(instance.n_features) if d not in (*instance.include, *instance.exclude)
-    ]
+    free = [d for d in range(instance.n_features) if d not in (*instance.include, *instance.exclude)]
     rest = rng.permutation(free)[: instance.n_select - len(instance.include)]
     start = np.sort([*instance.include, *rest]).astype(int)
     first = solve(instance, start=start, time_limit=0.0, options={"search_steps": 0})

@@ -116,7 +116,9 @@ def test_an_error_of_the_progress_function_is_not_hidden():
     ],
 )
 def test_a_start_that_does_not_fit_is_explained(start, message):
-    instance = Instance(np.eye(2, 6), np.zeros((6, 6)), np.zeros(6), 3, 1, include=[0], exclude=[3])
+    instance = Instance(
+        np.eye(2, 6), np.zeros((6, 6)), np.zeros(6), 3, 1, include=[0], exclude=[3]
+    )
     with pytest.raises(qpopt.QpoptError, match=message):
         search(instance, step_limit=1, start=start)
 
