@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import build, epsilon
+from benchmarks import build, certify, epsilon, search
 from benchmarks.add import add_file
 from benchmarks.add import improve as improve_library
 from benchmarks.enumeration import prove as prove_solution
@@ -30,7 +30,9 @@ BAD_USE = 2
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("build")(build.main)
+app.command("certify")(certify.main)
 app.command("epsilon")(epsilon.main)
+app.command("search")(search.main)
 console = Console()
 
 

@@ -47,14 +47,17 @@ def main(
             continue
         sizes = (n_features, n_classes, seed)
         label = f"{n_features} × {n_classes}"
-        arrays = _alone(_build_arrays, sizes)
-        pyomo = _alone(_build_pyomo, sizes)
-        variables = f"{_alone_value(_check, sizes):,}"
+        instance = _instance(*sizes)
+        if n_features == SIZES[0][0]:
+            _check(instance)
+        variables = f"{compact_size(instance, quadratic=False).variables:,}"
+        arrays = _alone(direct_arrays, *sizes)
+        pyomo = _alone(_build_pyomo, *sizes)
         _add(building, label, "arrays", variables, arrays, arrays)
         _add(building, label, "Pyomo", variables, pyomo, arrays)
         for name, info in available_solvers().items() if solvers else ():
-            if info.availability.usable and _alone_value(_fits, (*sizes, name)):
-                cost = _alone(_reach, (*sizes, name))
+            if info.availability.usable and _form(instance, name) is not None:
+                cost = _alone(_reach, *sizes, name)
                 reaching.add_row(label, name, f"{cost.seconds:.1f}", f"{cost.memory:.2f}")
     console = Console()
     console.print(building)
@@ -108,16 +111,12 @@ def _instance(n_features: int, n_classes: int, seed: int) -> Instance:
     return Instance(raw.A, R, raw.b, 50, 5)
 
 
-def _build_arrays(instance: Instance) -> CompiledModel:
-    return direct_arrays(instance)
-
-
 def _build_pyomo(instance: Instance) -> CompiledModel:
     return compile_compact(instance, quadratic=False)
 
 
-def _check(instance: Instance) -> int:
-    """Make sure that both routes give the same model; return its number of variables."""
+def _check(instance: Instance) -> None:
+    """Make sure that both routes give the same model."""
     ours, bare = _build_pyomo(instance), direct_arrays(instance)
     assert abs(ours.rows.matrix - bare.rows.matrix).nnz == 0
     for one, other in (
@@ -127,7 +126,6 @@ def _check(instance: Instance) -> int:
         (ours.kinds, bare.kinds),
     ):
         assert np.array_equal(one, other)
-    return ours.n_variables
 
 
 def _form(instance: Instance, name: str) -> bool | None:
@@ -139,32 +137,15 @@ def _form(instance: Instance, name: str) -> bool | None:
     return None
 
 
-def _fits(instance: Instance, name: str) -> bool:
-    return _form(instance, name) is not None
-
-
 def _reach(instance: Instance, name: str) -> None:
     model = compile_compact(instance, quadratic=bool(_form(instance, name)))
     find_solver(name).solve(model, time_limit=SOLVER_SECONDS)
 
 
-def _alone(work: Callable[..., Any], arguments: tuple[Any, ...]) -> Cost:
-    cost: Cost = _alone_value(_measured, (work, *arguments))
-    return cost
-
-
-def _alone_value(work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Do something in a process of its own, whose memory nothing else has used."""
+def _alone(work: Callable[..., Any], *arguments: Any) -> Cost:
+    """Measure something in a process of its own, whose memory nothing else has used."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        if work is _measured:
-            return pool.submit(work, *arguments).result()
-        return pool.submit(_with_instance, work, *arguments).result()
-
-
-def _with_instance(
-    work: Callable[..., Any], n_features: int, n_classes: int, seed: int, *more: Any
-) -> Any:
-    return work(_instance(n_features, n_classes, seed), *more)
+        return pool.submit(_measured, work, *arguments).result()
 
 
 def _measured(

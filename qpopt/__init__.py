@@ -1,13 +1,18 @@
 """Optimal selection and assignment of a few readable features for any trained classifier.
 
 An `Instance` states the problem, `prepare` makes one from raw correlations, `generate` makes
-synthetic ones, `solve` gives a `Solution`, and `verify` checks it independently.
+synthetic ones, `solve` gives a `Solution`, `verify` checks it independently, and `bound` proves
+how good it is.
 """
 
 from qpopt._version import __version__
+from qpopt.bounds import Bound, Certificate, bound
+from qpopt.certificate import check_certificate
+from qpopt.certify import certify
 from qpopt.errors import (
     InfeasibleInstance,
     InvalidArgument,
+    InvalidCertificate,
     InvalidFile,
     InvalidInstance,
     InvalidSolution,
@@ -27,9 +32,12 @@ from qpopt.solve import available_solvers, solve
 from qpopt.verify import Verification, Violation, verify
 
 __all__ = [
+    "Bound",
+    "Certificate",
     "InfeasibleInstance",
     "Instance",
     "InvalidArgument",
+    "InvalidCertificate",
     "InvalidFile",
     "InvalidInstance",
     "InvalidSolution",
@@ -47,6 +55,9 @@ __all__ = [
     "Violation",
     "__version__",
     "available_solvers",
+    "bound",
+    "certify",
+    "check_certificate",
     "generate",
     "prepare",
     "redundancy",

@@ -9,18 +9,34 @@ import json
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from qpopt import Instance, QpoptError, Solution, __version__, tables
+from qpopt import (
+    Bound,
+    Certificate,
+    Instance,
+    InvalidArgument,
+    InvalidCertificate,
+    QpoptError,
+    Solution,
+    __version__,
+    check_certificate,
+    tables,
+)
+from qpopt.bounds import KINDS
+from qpopt.bounds import bound as prove_bound
+from qpopt.certify import certify as certify_solution
 from qpopt.export.export import FORMULATIONS
 from qpopt.files import solution_record
 from qpopt.generate import STRUCTURES
 from qpopt.generate import generate as generate_instance
 from qpopt.methods.registry import method_names
+from qpopt.progress import LiveLine
 from qpopt.solve import available_solvers
 from qpopt.solve import solve as solve_instance
 from qpopt.solvers.registry import solver_names
@@ -107,12 +123,94 @@ def info(file: InstanceFile) -> None:
 
 
 @app.command()
-def verify(file: InstanceFile, solution: SolutionFile) -> None:
+def verify(
+    file: InstanceFile,
+    solution: SolutionFile,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="CERTIFICATE", help="Also check this proof (.npz).")
+    ] = None,
+) -> None:
     """Check every claim of a solution by recomputing it."""
-    verification = verify_solution(Instance.load(file), Solution.load(solution))
+    instance, claimed = Instance.load(file), Solution.load(solution)
+    verification = verify_solution(instance, claimed)
     console.print(tables.verification(verification))
     if not verification:
         raise typer.Exit(CHECK_FAILED)
+    if certificate is not None and not _proven(instance, claimed, certificate):
+        raise typer.Exit(CHECK_FAILED)
+
+
+def _proven(instance: Instance, claimed: Solution, path: Path) -> bool:
+    """Recompute the bound of a certificate and tell whether it supports that of a solution."""
+    proof = Certificate.load(path)
+    try:
+        value = check_certificate(instance, proof)
+    except InvalidCertificate as error:
+        console.print(f"certificate: {error}")
+        return False
+    console.print(f"certificate: proves the bound {value:.10g}")
+    objective = claimed.objective if claimed.objective is not None else -inf
+    slack = 1e-6 * max(1.0, abs(value))
+    if proof.objective > objective + slack:
+        console.print(f"certificate: it refers to an objective of {proof.objective:.10g}, which")
+        console.print("             this solution does not reach.")
+        return False
+    if claimed.bound is not None and claimed.bound < value - slack:
+        console.print(f"certificate: the solution claims the lower bound {claimed.bound:.10g}.")
+        return False
+    return True
+
+
+@app.command()
+def bound(
+    file: InstanceFile,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = "best",
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="CERTIFICATE", help="Where to save the proof.")
+    ] = None,
+) -> None:
+    """Prove an upper bound on the objective of every solution."""
+    with LiveLine() as line:
+        found = prove_bound(Instance.load(file), time_limit=time_limit, kind=kind, progress=line)
+    console.print(f"bound {found.value:.6f} ({found.kind}, {found.seconds:.1f} s)")
+    _save_certificate(found, certificate)
+
+
+@app.command()
+def certify(
+    file: InstanceFile,
+    solution: SolutionFile,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = "best",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="SOLUTION", help="Where to save the solution with its bound."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="CERTIFICATE", help="Where to save the proof.")
+    ] = None,
+) -> None:
+    """Prove how good a solution is, whatever found it."""
+    instance = Instance.load(file)
+    with LiveLine() as line:
+        certified, found = certify_solution(
+            instance, Solution.load(solution), time_limit=time_limit, kind=kind, progress=line
+        )
+    console.print(tables.solution(instance, certified))
+    if out is not None:
+        certified.save(out)
+        console.print(f"saved to {out}")
+    _save_certificate(found, certificate)
+
+
+def _save_certificate(found: Bound, path: Path | None) -> None:
+    if path is None:
+        return
+    if found.certificate is None:
+        raise InvalidArgument(f"A bound of the kind {found.kind} has no certificate to save.")
+    found.certificate.save(path)
+    console.print(f"certificate saved to {path}")
 
 
 @app.command()

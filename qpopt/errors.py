@@ -43,3 +43,7 @@ class UnsupportedModel(QpoptError):
 
 class SolverFailure(QpoptError):
     """A solver broke down or gave an answer that cannot be right."""
+
+
+class InvalidCertificate(QpoptError, ValueError):
+    """A certificate does not prove what it says."""

@@ -7,11 +7,15 @@ shares nothing with the objective module or any method.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum
-from typing import NamedTuple
+from math import fsum, inf
+from typing import TYPE_CHECKING, NamedTuple
 
+from qpopt.errors import InvalidCertificate
 from qpopt.instance import Instance
 from qpopt.solution import OPTIMAL_GAP, Solution, Status
+
+if TYPE_CHECKING:
+    from qpopt.bounds.certificate import Certificate
 
 
 class Violation(NamedTuple):
@@ -50,7 +54,13 @@ class Verification:
         return "\n".join(f"{code}: {message}" for code, message in self.violations)
 
 
-def verify(instance: Instance, solution: Solution, *, tolerance: float = 1e-6) -> Verification:
+def verify(
+    instance: Instance,
+    solution: Solution,
+    *,
+    tolerance: float = 1e-6,
+    certificate: Certificate | None = None,
+) -> Verification:
     """Check every claim of a solution by recomputing it.
 
     Parameters
@@ -61,12 +71,15 @@ def verify(instance: Instance, solution: Solution, *, tolerance: float = 1e-6) -
         The solution to check.
     tolerance
         Largest difference, relative to the sum of all absolute terms, that counts as rounding.
+    certificate
+        A proof of the bound, to be checked as well.
 
     Returns
     -------
     Verification
         All violations, each with a code: `fingerprint`, `status`, `selection`, `include`,
-        `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`.
+        `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`,
+        `certificate`.
     """
     violations: list[Violation] = []
 
@@ -99,7 +112,39 @@ def verify(instance: Instance, solution: Solution, *, tolerance: float = 1e-6) -
             allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(1.0, size)
             if solution.status is Status.OPTIMAL and (solution.bound or 0.0) > objective + allowed:
                 report("status", f"the status is optimal, but the bound is {solution.bound!r}.")
+    if certificate is not None:
+        for code, message in _certificate_violations(
+            instance, solution, certificate, objective, tolerance
+        ):
+            report(code, message)
     return Verification(tuple(violations), objective)
+
+
+def _certificate_violations(
+    instance: Instance,
+    solution: Solution,
+    certificate: Certificate,
+    objective: float | None,
+    tolerance: float,
+) -> list[Violation]:
+    """Check that a certificate proves the bound, with no better objective than this solution's."""
+    from qpopt.certificate import check_certificate
+
+    try:
+        proven = check_certificate(instance, certificate)
+    except InvalidCertificate as error:
+        return [Violation("certificate", str(error))]
+    found = []
+    slack = tolerance * max(1.0, abs(proven))
+    if certificate.objective > -inf and (
+        objective is None or certificate.objective > objective + slack
+    ):
+        message = f"the certificate builds on an objective of {certificate.objective!r}."
+        found.append(Violation("certificate", message))
+    if solution.bound is None or not proven <= solution.bound + slack:
+        message = f"the certificate proves {proven!r}; the bound is said to be {solution.bound!r}."
+        found.append(Violation("certificate", message))
+    return found
 
 
 def _status_violations(solution: Solution) -> list[Violation]:

@@ -11,7 +11,7 @@ from qpopt.models.compiled import Size
 from qpopt.solution import Solution
 from qpopt.solvers.base import Solver
 
-PREFERENCE = ("gurobi", "cpsat", "highs", "scip")
+PREFERENCE = ("gurobi", "highs", "cpsat", "scip")
 """The order in which solvers are tried unless a method has reasons for another."""
 
 

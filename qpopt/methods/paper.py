@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.errors import InvalidArgument, SolverFailure
+from qpopt.errors import InvalidArgument, SolverFailure, SolverLimit
 from qpopt.instance import Instance
 from qpopt.methods.base import Method
 from qpopt.methods.forms import keep_quadratic
@@ -97,7 +97,12 @@ class _Rounds:
             f"round {len(self.log) + 1}: {len(tightening.features)} features in Γ, "
             f"{len(tightening.short)} classes short, {len(tightening.equal)} pairs equal"
         )
-        quadratic = _keep_quadratic(self.instance, tightening, self.solver, settings)
+        try:
+            quadratic = _keep_quadratic(self.instance, tightening, self.solver, settings)
+        except SolverLimit as error:
+            # The model has grown beyond the licence; what the rounds so far gave is kept.
+            incumbent.details["stopped"] = str(error)
+            return None
         model = compile_paper(self.instance, tightening, quadratic=quadratic)
         x = None
         if start is not None and self.solver.supports.warm_start:

@@ -7,10 +7,11 @@ from importlib import import_module
 from qpopt.errors import InvalidArgument
 from qpopt.methods.base import Method
 
-AUTO = "compact"
+AUTO = "projected"
 """What `method="auto"` stands for."""
 
 MODULES = {
+    "projected": "qpopt.methods.projected",
     "compact": "qpopt.methods.compact",
     "qcqp": "qpopt.methods.qcqp",
     "paper": "qpopt.methods.paper",

@@ -6,7 +6,9 @@ from math import fsum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from qpopt import _checks
 
 FLAT = 1e-12
 """Relative spread below which a bias counts as constant: what is left is rounding."""
@@ -44,3 +46,59 @@ def scale_bias(raw: NDArray[np.float64], bias_scale: float) -> ScaledBias:
     if largest <= max(FLAT * float(np.abs(clipped).max()), np.finfo(float).tiny):
         return ScaledBias(np.zeros_like(raw), outliers, 0.0)
     return ScaledBias(centred / largest * bias_scale, outliers, bias_scale / largest)
+
+
+def locality_from_sums(
+    weighted: ArrayLike, feature_sums: ArrayLike, n_samples: int
+) -> NDArray[np.float64]:
+    """Compute the raw locality b_d = Σ_j max(S_j^d) f_jd / (n Σ_j f_jd).
+
+    S_j^d is the softmax over the positions of feature map d of sample j, and f_jd the feature.
+
+    Parameters
+    ----------
+    weighted
+        Σ_j max(S_j^d) f_jd for every feature.
+    feature_sums
+        Σ_j f_jd for every feature.
+    n_samples
+        The number of samples n.
+
+    Returns
+    -------
+    NDArray
+        One value per feature; 0 for a feature whose sum is 0.
+    """
+    return _weighted_mean(weighted, feature_sums) / n_samples
+
+
+def center_from_sums(
+    weighted: ArrayLike, feature_sums: ArrayLike, n_samples: int
+) -> NDArray[np.float64]:
+    """Compute the raw center bias b_d = − Σ_j f_jd / (1 + e_jd) / (n Σ_j f_jd).
+
+    e_jd is the distance from the maximum of feature map d of sample j to the nearest edge, 0 on
+    the edge.
+
+    Parameters
+    ----------
+    weighted
+        Σ_j f_jd / (1 + e_jd) for every feature.
+    feature_sums
+        Σ_j f_jd for every feature.
+    n_samples
+        The number of samples n.
+
+    Returns
+    -------
+    NDArray
+        One value per feature; 0 for a feature whose sum is 0.
+    """
+    return -_weighted_mean(weighted, feature_sums) / n_samples
+
+
+def _weighted_mean(weighted: ArrayLike, feature_sums: ArrayLike) -> NDArray[np.float64]:
+    sums = np.asarray(feature_sums, dtype=np.float64)
+    numerator = _checks.vector("weighted", weighted, len(sums))
+    denominator = _checks.vector("feature_sums", sums, len(sums))
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)

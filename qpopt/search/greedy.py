@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.instance import Instance
-from qpopt.search.problem import in_units
+from qpopt.search.problem import Problem, in_units
 
 
 def greedy(instance: Instance) -> NDArray[np.int64]:
@@ -24,9 +24,14 @@ def greedy(instance: Instance) -> NDArray[np.int64]:
     NDArray
         The selection, rising.
     """
+    problem, _ = in_units(instance)
+    return greedy_selection(instance, problem)
+
+
+def greedy_selection(instance: Instance, problem: Problem) -> NDArray[np.int64]:
+    """Do the same with a problem that is at hand."""
     from qpopt.search.fill import fill  # numba takes a second to import
 
-    problem, _ = in_units(instance)
     selected = np.zeros(instance.n_select, np.int64)
     selected[: len(instance.include)] = instance.include
     fill(problem, selected, len(instance.include), problem.allowed, 1, np.ones(1, np.uint64))

@@ -63,13 +63,18 @@ class Incumbent:
     @property
     def done(self) -> bool:
         """Whether a limit is reached."""
-        time_limit, step_limit, target = self._limits
+        _, step_limit, target = self._limits
         return (
-            self._stopped
-            or (time_limit is not None and self.seconds >= time_limit)
+            self.out_of_time
             or (step_limit is not None and self._promised >= step_limit)
             or (target is not None and self.objective >= target)
         )
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit is reached or the search was stopped."""
+        time_limit = self._limits[0]
+        return self._stopped or (time_limit is not None and self.seconds >= time_limit)
 
     def stop(self) -> None:
         """Make every worker stop at the next occasion."""

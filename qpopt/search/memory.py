@@ -71,7 +71,7 @@ class Auction(NamedTuple):
         The classes without a set.
     step
         The least raise; one element.
-    name_after
+    best_name
         Scratch space: for every class the name of its best set.
     list_value, list_key
         Scratch space: the best values of one class and the keys of their features.
@@ -85,7 +85,7 @@ class Auction(NamedTuple):
     paid: NDArray[np.int64]
     waiting: NDArray[np.int64]
     step: NDArray[np.int64]
-    name_after: NDArray[np.uint64]
+    best_name: NDArray[np.uint64]
     list_value: NDArray[np.int32]
     list_key: NDArray[np.uint64]
 

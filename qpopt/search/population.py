@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-SIZE = 8
+SIZE = 5
 LEAST_DISTANCE = 2
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt import _checks
-from qpopt.errors import InvalidArgument, InvalidStart
+from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.instance import Instance
 from qpopt.search.assignment import assign
-from qpopt.search.greedy import greedy
+from qpopt.search.greedy import greedy_selection
 from qpopt.search.incumbent import Incumbent, Progress
 from qpopt.search.memory import new_auction, new_memory
 from qpopt.search.problem import Problem, in_units
@@ -104,8 +105,9 @@ def search(
     _check_limits(time_limit, step_limit, threads)
     if time_limit is None and step_limit is None:
         time_limit = DEFAULT_SECONDS
-    starts = _starts(instance, start)
+    given = [] if start is None else [_checked_start(instance, start)]
     problem, unit = in_units(instance)
+    starts = [*given, greedy_selection(instance, problem), *_clique(instance)]
     _compile(problem, starts[0])
     incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress)
     interrupted = False
@@ -116,7 +118,14 @@ def search(
             seeds = SeedSequence(seed).spawn(threads)
             _run(
                 [
-                    Worker(problem, unit, incumbent, seeds[i], starts if i == 0 else [])
+                    Worker(
+                        problem,
+                        unit,
+                        incumbent,
+                        seeds[i],
+                        starts if i == 0 else [],
+                        sharing=threads > 1,
+                    )
                     for i in range(threads)
                 ],
                 incumbent,
@@ -163,22 +172,23 @@ def _run(workers: list[Worker], incumbent: Incumbent) -> None:
             future.result()
 
 
-def _starts(instance: Instance, start: ArrayLike | None) -> list[NDArray[np.int64]]:
-    """Return the user's start, the greedy one and the clique of `prepare`, where there is one."""
-    starts = []
-    if start is not None:
+def _checked_start(instance: Instance, start: ArrayLike) -> NDArray[np.int64]:
+    try:
         selection = _checks.selection(start, instance.n_features)
-        problem = _misfit(instance, selection)
-        if problem:
-            raise InvalidStart(f"start is not a selection of the instance: {problem}.")
-        starts.append(selection)
-    starts.append(greedy(instance))
-    clique = instance.provenance.get("clique")
-    if clique is not None:
-        selection = np.array(clique, np.int64)
-        if not _misfit(instance, selection):
-            starts.append(selection)
-    return starts
+    except InvalidInstance as error:
+        raise InvalidStart(f"start is not a selection of the instance: {error}") from None
+    if reason := _misfit(instance, selection):
+        raise InvalidStart(f"start is not a selection of the instance: {reason}.")
+    return selection
+
+
+def _clique(instance: Instance) -> list[NDArray[np.int64]]:
+    """Return the clique of `prepare`, unless there is none or it is of no use any more."""
+    try:
+        selection = _checks.selection(instance.provenance.get("clique", []), instance.n_features)
+    except InvalidInstance:
+        return []
+    return [] if _misfit(instance, selection) else [selection]
 
 
 def _misfit(instance: Instance, selection: NDArray[np.int64]) -> str:
@@ -200,7 +210,7 @@ def _can_swap(instance: Instance) -> bool:
 def _check_limits(time_limit: float | None, step_limit: int | None, threads: int) -> None:
     if time_limit is not None and not time_limit >= 0:
         raise InvalidArgument(f"time_limit must be a number of seconds ≥ 0, not {time_limit!r}.")
-    if step_limit is not None and step_limit < 0:
-        raise InvalidArgument(f"step_limit must not be negative, it is {step_limit!r}.")
-    if threads < 1:
-        raise InvalidArgument(f"threads must be at least 1, it is {threads!r}.")
+    if step_limit is not None and not (isinstance(step_limit, Integral) and step_limit >= 0):
+        raise InvalidArgument(f"step_limit must be a whole number ≥ 0, not {step_limit!r}.")
+    if not (isinstance(threads, Integral) and threads >= 1):
+        raise InvalidArgument(f"threads must be a whole number ≥ 1, not {threads!r}.")

@@ -16,6 +16,8 @@ from qpopt.search.uniqueness import uniqueness_cost
 BARRED = np.int32(-(2**30))
 WANTED_CANDIDATES = 12
 MOST_CANDIDATES = 64
+UNCORRECTED = 4
+"""Every so many steps the correction is left out: where classes are equal it leads astray."""
 WIDEST_MARGIN = 2**28
 """Wide enough for every swap, too narrow for one that is barred."""
 
@@ -113,7 +115,7 @@ def _weigh(problem, state, memory, auction, clock):  # type: ignore[no-untyped-d
         d = state.selected[place]
         loss[place] = np.int32(state.used[place] - state.charge[d] + problem.b[d])
     for c in range(auction.paid.shape[0]):
-        if auction.paid[c] == 0:
+        if auction.paid[c] == 0 or clock % UNCORRECTED == 0:
             continue
         paid = np.int32(auction.paid[c])
         t = state.top_value[c, k - 1]

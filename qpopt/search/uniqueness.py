@@ -23,73 +23,33 @@ def uniqueness_cost(problem, state, auction, place, entering):  # type: ignore[n
 
     Afterwards `auction.paid` tells how much every class pays.
     """
-    k = problem.n_per_class
-    n_classes = problem.A.shape[0]
+    k, key = problem.n_per_class, problem.key
     auction.stamp[0] += 1
-    stamp = auction.stamp[0]
+    stamp, raise_by = auction.stamp[0], auction.step[0]
     entered, names, price, owner = auction.entered, auction.name, auction.price, auction.owner
-    paid, waiting, name_after = auction.paid, auction.waiting, auction.name_after
-    leaving = state.selected[place]
-    came, gone = problem.A_by_feature[entering], problem.A_by_feature[leaving]
+    paid, waiting, best_name = auction.paid, auction.waiting, auction.best_name
+    list_value, list_key = auction.list_value, auction.list_key
+    top_value, top_place, selected = state.top_value, state.top_place, state.selected
+    came = problem.A_by_feature[entering]
+    best_name[:] = state.name
     if place >= 0:
-        _names_after(
-            state.top_value,
-            state.top_place,
-            state.selected,
-            state.name,
-            problem.key,
-            k,
-            place,
-            entering,
-            came,
-            gone,
-            name_after,
-        )
-    else:
-        name_after[:] = state.name
-    n_waiting = 0
-    for c in range(n_classes):
-        paid[c] = 0
-        slot = _slot(entered, names, stamp, name_after[c])
-        if entered[slot] == stamp:
-            waiting[n_waiting] = c
-            n_waiting += 1
-        else:
-            entered[slot] = stamp
-            names[slot] = name_after[c]
-            price[slot] = 0
-            owner[slot] = c
+        gone = problem.A_by_feature[selected[place]]
+        _rename(top_value, top_place, selected, key, k, place, entering, came, gone, best_name)
+    n_waiting = _open(entered, names, price, owner, stamp, best_name, waiting)
+    paid[:] = 0
     cost = np.int64(0)
-    bids_left = 4 * n_classes
+    bids_left = 4 * paid.shape[0]
     while n_waiting > 0:
         n_waiting -= 1
         c = waiting[n_waiting]
         n_list = _list_after(
-            state.top_value[c],
-            state.top_place[c],
-            state.selected,
-            problem.key,
-            place,
-            came[c],
-            problem.key[entering],
-            auction.list_value,
-            auction.list_key,
-        )
+            top_value[c], top_place[c], selected, key, place, came[c], key[entering],
+            list_value, list_key,
+        )  # fmt: skip
         outbid = _bid(
-            auction.list_value[:n_list],
-            auction.list_key,
-            entered,
-            names,
-            price,
-            owner,
-            paid,
-            stamp,
-            name_after[c],
-            c,
-            k,
-            auction.step[0],
-            bids_left <= 0,
-        )
+            list_value[:n_list], list_key, entered, names, price, owner, paid, stamp,
+            best_name[c], c, k, raise_by, bids_left <= 0,
+        )  # fmt: skip
         bids_left -= 1
         cost += paid[c]
         if outbid >= 0:
@@ -101,23 +61,39 @@ def uniqueness_cost(problem, state, auction, place, entering):  # type: ignore[n
 
 
 @numba.njit(cache=True)
-def _names_after(  # type: ignore[no-untyped-def]
-    top_value, top_place, selected, name, key, k, place, entering, came, gone, name_after
+def _open(entered, names, price, owner, stamp, best_name, waiting):  # type: ignore[no-untyped-def]
+    """Give every class its best set; list the classes that come too late, return their number."""
+    n_waiting = 0
+    for c in range(best_name.shape[0]):
+        slot = _slot(entered, names, stamp, best_name[c])
+        if entered[slot] == stamp:
+            waiting[n_waiting] = c
+            n_waiting += 1
+        else:
+            entered[slot] = stamp
+            names[slot] = best_name[c]
+            price[slot] = 0
+            owner[slot] = c
+    return n_waiting
+
+
+@numba.njit(cache=True)
+def _rename(  # type: ignore[no-untyped-def]
+    top_value, top_place, selected, key, k, place, entering, came, gone, best_name
 ):
-    """Name the best set of every class after a swap."""
+    """Change the names of the classes' best sets to those after a swap."""
     key_came, key_gone = key[entering], key[selected[place]]
-    for c in range(name.shape[0]):
+    for c in range(best_name.shape[0]):
         t, t_place = top_value[c, k - 1], top_place[c, k - 1]
         x = came[c]
-        name_after[c] = name[c]
         if gone[c] > t or (gone[c] == t and place <= t_place):
             u, u_place = top_value[c, k], top_place[c, k]
             if x > u or (x == u and place < u_place):
-                name_after[c] += key_came - key_gone
+                best_name[c] += key_came - key_gone
             else:
-                name_after[c] += key[selected[u_place]] - key_gone
+                best_name[c] += key[selected[u_place]] - key_gone
         elif x > t or (x == t and place < t_place):
-            name_after[c] += key_came - key[selected[t_place]]
+            best_name[c] += key_came - key[selected[t_place]]
 
 
 @numba.njit(cache=True)
@@ -165,7 +141,8 @@ def _bid(  # type: ignore[no-untyped-def]
     nowhere = np.int64(value[0]) - value[n - 1]
     best_slot, best_name, best_cost = _slot(entered, names, stamp, name), name, np.int64(0)
     best, second = price[best_slot], nowhere
-    if last or best > nowhere:
+    away = last or best > nowhere
+    if away:
         best, second, best_cost = nowhere, NEARLY_INFINITE, nowhere
     for came in range(k, n):
         for gone in range(k - 1, -1, -1):
@@ -178,12 +155,12 @@ def _bid(  # type: ignore[no-untyped-def]
             if entered[slot] == stamp:
                 burden = NEARLY_INFINITE if last else cost + price[slot]
             if burden < best:
-                best, second = burden, best
+                best, second, away = burden, best, False
                 best_slot, best_name, best_cost = slot, other, cost
             elif burden < second:
                 second = burden
     paid[c] = best_cost
-    if best == nowhere:
+    if away:
         return -1
     if entered[best_slot] != stamp:
         entered[best_slot] = stamp

@@ -15,7 +15,7 @@ from qpopt.search.population import Population
 from qpopt.search.problem import Problem
 from qpopt.search.state import new_state
 
-PATIENCE_PER_FEATURE = 20
+PATIENCE_PER_FEATURE = 6
 """Steps without improvement, per selected feature, after which a tabu search ends."""
 MOST_FAILURES = 30
 """New starts in a row that gave no new elite selection, after which the population is dropped."""
@@ -43,7 +43,7 @@ def settings(problem: Problem, n_select: int) -> Settings:
     return Settings(
         max(PATIENCE_PER_FEATURE * n_select, 200),
         max(1, int(WORK_PER_CALL / work)),
-        (max(n_select // 6, 1), max(n_select // 12, 1)),
+        (max(n_select // 20, 1), max(n_select // 40, 1)),
     )
 
 
@@ -60,6 +60,8 @@ class Worker:
         Where chance comes from.
     starts
         Selections to begin with.
+    sharing
+        Whether there are other workers, whose best solution is worth recombining.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class Worker:
         incumbent: Incumbent,
         seed: SeedSequence,
         starts: Sequence[NDArray[np.int64]],
+        *,
+        sharing: bool = False,
     ) -> None:
         n_features = problem.A.shape[1]
         self.n_select = incumbent.instance.n_select
@@ -77,6 +81,7 @@ class Worker:
         self.incumbent = incumbent
         self.rng = np.random.default_rng(seed)
         self.starts = list(starts)
+        self.sharing = sharing
         self.settings = settings(problem, self.n_select)
         kernel_seed = int(self.rng.integers(2**63))
         self.memory = new_memory(n_features, self.n_select, kernel_seed, self.settings.hold)
@@ -96,6 +101,8 @@ class Worker:
         """Return a given start, a random one, or one made from elite selections."""
         if self.starts:
             return self.starts.pop(0)
+        if self.sharing:
+            self._adopt()
         if not self.population.full:
             n_random = int(self.rng.integers(self.n_select + 1))
             return self._filled(self._random_part(n_random), self.problem.allowed, 4)
@@ -105,6 +112,12 @@ class Worker:
             among[either] = True
             return self._filled(common, among, 3)
         return self._filled(self.population.disturb(), self.problem.allowed, 4)
+
+    def _adopt(self) -> None:
+        """Take the incumbent in if another worker's is better than all members."""
+        members, objective = self.population.members, self.incumbent.objective
+        if members and self.incumbent.selection is not None and objective > members[0][0]:
+            self.population.add(objective, self.incumbent.selection)
 
     def climb(self, start: NDArray[np.int64]) -> None:
         """Run one tabu search and judge the best selections it met."""
@@ -134,7 +147,8 @@ class Worker:
             if self.memory.kept[i] == NEVER:
                 break
             estimate = float(self.memory.kept[i]) * self.unit
-            if best is not None and estimate + self.slack < self.incumbent.objective:
+            hopeless = estimate + self.slack < self.incumbent.objective
+            if best is not None and (hopeless or self.incumbent.out_of_time):
                 break
             selection = self.memory.kept_selected[i].copy()
             objective = self.incumbent.judge(selection)

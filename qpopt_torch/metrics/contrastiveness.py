@@ -7,6 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 
 Floats = NDArray[np.float64]
@@ -74,28 +75,7 @@ def two_modes(values: Floats) -> tuple[NormalDist, NormalDist, float] | None:
     if not spread > 1e-12 * max(abs(x[0]), abs(x[-1])):
         return None
     x = (x - x.mean()) / spread
-    split = _best_split(x)
-    means = np.array([x[:split].mean(), x[split:].mean()])
-    variances = np.maximum([x[:split].var(), x[split:].var()], LEAST_VARIANCE)
-    weights = np.array([split, len(x) - split]) / len(x)
-    last = -np.inf
-    for _ in range(MOST_ITERATIONS):
-        logs = np.log(weights) - 0.5 * (
-            np.log(2 * np.pi * variances) + (x[:, None] - means) ** 2 / variances
-        )
-        highest = logs.max(axis=1, keepdims=True)
-        likelihoods = np.exp(logs - highest)
-        totals = likelihoods.sum(axis=1, keepdims=True)
-        mean_log = float((np.log(totals) + highest).mean())
-        if mean_log - last < TOLERANCE:
-            break
-        last = mean_log
-        shares = likelihoods / totals
-        mass = shares.sum(axis=0) + 1e-300
-        weights = mass / len(x)
-        means = (shares * x[:, None]).sum(axis=0) / mass
-        variances = (shares * (x[:, None] - means) ** 2).sum(axis=0) / mass
-        variances = np.maximum(variances, LEAST_VARIANCE)
+    means, variances, weights = _fit(x)
     centre = float(values.mean())
     low, high = np.argsort(means)
     modes = [
@@ -103,6 +83,39 @@ def two_modes(values: Floats) -> tuple[NormalDist, NormalDist, float] | None:
         for i in (low, high)
     ]
     return modes[0], modes[1], float(weights[low])
+
+
+def _fit(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return means, variances and weights of two modes of sorted values.
+
+    How much more likely a value is in the second mode than in the first is the exponential of a
+    quadratic in the value, so an iteration takes a handful of vector operations.
+    """
+    n, squares = len(x), x * x
+    sums = np.array([x.sum(), squares.sum()])
+    split = _best_split(x)
+    means = np.array([x[:split].mean(), x[split:].mean()])
+    variances = np.maximum([x[:split].var(), x[split:].var()], LEAST_VARIANCE)
+    weights = np.array([split, n - split]) / n
+    last = -np.inf
+    for _ in range(MOST_ITERATIONS):
+        # The logarithm of each weighted density is a x² + b x + c.
+        a, b = -0.5 / variances, means / variances
+        c = np.log(weights) - 0.5 * (np.log(2 * np.pi * variances) + means**2 / variances)
+        odds = (a[1] - a[0]) * squares + (b[1] - b[0]) * x + (c[1] - c[0])
+        first = a[0] * sums[1] / n + b[0] * sums[0] / n + c[0]
+        mean_log = float(first + np.logaddexp(0.0, odds).mean())
+        if mean_log - last < TOLERANCE:
+            break
+        last = mean_log
+        share = expit(odds)
+        mass = np.array([expit(-odds).sum(), share.sum()]) + 1e-300
+        weights = mass / n
+        second = np.array([share @ x, share @ squares])
+        means = np.array([sums[0] - second[0], second[0]]) / mass
+        variances = np.array([sums[1] - second[1], second[1]]) / mass - means**2
+        variances = np.maximum(variances, LEAST_VARIANCE)
+    return means, variances, weights
 
 
 def _best_split(x: Floats) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from qpopt import Instance, Solution, __version__, generate
+from qpopt import Certificate, Instance, Solution, __version__, generate
 from qpopt.cli import main
 
 
@@ -103,6 +103,27 @@ def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
     assert json.loads(out)["objective"] == pytest.approx(12.9)
     code, out, _ = run(capsys, "solvers")
     assert (code, "highs" in out) == (0, True)
+
+
+def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
+    paths = {name: tmp_path / name for name in ("i.npz", "s.json", "c.npz", "out.json")}
+    toy.save(paths["i.npz"])
+    replace(toy_best, status="feasible", bound=None).save(paths["s.json"])
+    options = ("--time-limit", 5, "--out", paths["out.json"], "--certificate", paths["c.npz"])
+    code, _, _ = run(capsys, "certify", paths["i.npz"], paths["s.json"], *options)
+    assert code == 0
+    certified = Solution.load(paths["out.json"])
+    assert certified.bound >= 12.9
+    check = ("verify", paths["i.npz"], paths["out.json"], "--certificate", paths["c.npz"])
+    code, out, _ = run(capsys, *check)
+    assert (code, "proves the bound" in out) == (0, True)
+    worse = toy.objective([0, 2, 3], [[1, 0, 1], [0, 1, 1]]).total
+    poor = Solution([0, 2, 3], [[1, 0, 1], [0, 1, 1]], worse, fingerprint=toy.fingerprint)
+    poor.save(paths["s.json"])
+    code, out, _ = run(capsys, "verify", paths["i.npz"], paths["s.json"], *check[-2:])
+    proof = Certificate.load(paths["c.npz"])
+    assert code == (1 if proof.objective > worse else 0)
+    assert run(capsys, "bound", paths["i.npz"], "--time-limit", 2, "--kind", "thresholds")[0] == 0
 
 
 def test_export(capsys, tmp_path, toy):

@@ -37,7 +37,9 @@ def check_exact(instance, gap, **arguments):
     solution = solve(instance, gap=gap, threads=1, **arguments)
     slack = ROUNDING * max(1.0, abs(best))
     assert verify(instance, solution), verify(instance, solution)
-    assert solution.status is Status.OPTIMAL
+    # A wide gap ends the solve without making its answer optimal.
+    ended = (Status.OPTIMAL,) if gap <= 1e-4 else (Status.OPTIMAL, Status.FEASIBLE)
+    assert solution.status in ended
     assert solution.objective <= best + slack
     assert solution.objective >= best - gap * abs(solution.objective) - 3 * slack
     assert solution.bound >= best - 1e-9 * max(1.0, abs(best))
@@ -48,7 +50,7 @@ STEPS = st.sampled_from([0, 0, 50])
 
 
 @pytest.mark.parametrize("solver", solvers())
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(instance=awkward_instances(8, 6), gap=GAPS, steps=STEPS)
 def test_compact_agrees_with_brute_force(solver, instance, gap, steps):
     options = {"search_steps": steps}
@@ -92,7 +94,9 @@ def test_the_published_scheme_is_feasible_and_claims_no_bound(solver, instance):
 @given(instance=awkward_instances(7, 5), which=st.integers(0, 1000))
 def test_a_solve_is_never_worse_than_its_start(instance, which):
     rng = np.random.default_rng(which)
-    free = [d for d in range(instance.n_features) if d not in (*instance.include, *instance.exclude)]
+    free = [
+        d for d in range(instance.n_features) if d not in (*instance.include, *instance.exclude)
+    ]
     rest = rng.permutation(free)[: instance.n_select - len(instance.include)]
     start = np.sort([*instance.include, *rest]).astype(int)
     first = solve(instance, start=start, time_limit=0.0, options={"search_steps": 0})
@@ -182,7 +186,7 @@ def test_the_trace_never_gets_worse():
     assert objectives == sorted(objectives)
     assert bounds == sorted(bounds, reverse=True)
     assert solution.trace[-1].objective == solution.objective
-    assert {point for point in solution.trace} <= {point for point, _ in told}
+    assert set(solution.trace) <= {point for point, _ in told}
     assert any(note.startswith("round 1") for _, note in told)
 
 

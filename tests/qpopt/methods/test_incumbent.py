@@ -39,7 +39,11 @@ def test_the_status_follows_from_bound_and_gap(incumbent):
     assert incumbent.solution().bound == 20.0
     incumbent.offer_selection(np.array([0.0, 1.0, 1.0, 1.0]))
     assert incumbent.solution().status is Status.FEASIBLE
+    assert not incumbent.proven
     incumbent.lower_bound(12.9 * 1.009)
+    assert incumbent.proven
+    assert incumbent.solution().status is Status.FEASIBLE
+    incumbent.lower_bound(12.9 * 1.00009)
     assert incumbent.solution().status is Status.OPTIMAL
 
 

@@ -71,3 +71,11 @@ def test_an_outsider_gives_way_when_that_is_cheaper():
     A = [[9.0, 0.0, 0.0], [9.0, 8.0, 4.0], [0.0, 6.0, 5.0]]
     instance = Instance(A, np.zeros((3, 3)), np.zeros(3), 3, 1)
     assert estimate(instance, range(3))[1].tolist() == pytest.approx([0, 1, 1], abs=1e-5)
+
+
+def test_a_price_as_high_as_going_without_is_still_paid():
+    # After the first bid the price of {0} is exactly what the other class would lose elsewhere.
+    instance = Instance(
+        [[2.0, 1.0], [1.0, 0.0]], np.zeros((2, 2)), [-0.91805295, -0.96694473], 2, 1
+    )
+    assert estimate(instance, range(2))[0] == pytest.approx(1, abs=1e-5)

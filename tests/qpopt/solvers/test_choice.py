@@ -50,7 +50,9 @@ def test_auto_without_any_names_the_commands(here):
 def test_a_solver_that_cannot_is_refused_with_those_that_can(here):
     here(*ORDER)
     for name in ("highs", "cpsat"):
-        with pytest.raises(UnsupportedModel, match="quadratic constraints; use one of gurobi, scip"):
+        with pytest.raises(
+            UnsupportedModel, match="quadratic constraints; use one of gurobi, scip"
+        ):
             choose(name, [CONSTRAINED], ORDER)
 
 

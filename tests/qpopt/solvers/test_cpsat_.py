@@ -13,9 +13,7 @@ from qpopt.errors import UnsupportedModel
 from qpopt.models.compiled import Block, CompiledModel, Kind, Rows
 from qpopt.solvers.cpsat_ import LARGEST_EXPONENT, CpSat, scale_objective
 
-needs_cpsat = pytest.mark.skipif(
-    not CpSat().availability().usable, reason="cpsat is not installed"
-)
+needs_cpsat = pytest.mark.skipif(not CpSat().availability().usable, reason="cpsat is not installed")
 
 
 def model(c):

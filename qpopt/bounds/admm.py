@@ -1,0 +1,225 @@
+"""The alternating direction method on the dual of the doubly non-negative relaxation.
+
+Primal: max ⟨C, X⟩ over X ⪰ 0, X ≥ 0, Xe = n_select · diag(X), tr X = n_select, and cuts T(X) ≤ 0.
+Dual: min n_select · t over y, t, N ≥ 0, ν ≥ 0, S ⪰ 0 with D = S + N, where
+D = ½(yeᵀ + eyᵀ) − n_select Diag(y) + tI + Tᵀν − C. X is the multiplier of D = S + N.
+
+One step minimises the augmented Lagrangian over (y, t), N, ν (linearised) and S in turn; the last
+is one eigen-decomposition, of which only the negative part is needed.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, eigh
+
+from qpopt.bounds.cuts import Cuts
+from qpopt.bounds.reduced import Floats, Indices
+
+DUAL_EMPHASIS = 0.03
+"""How much less the primal residual counts when the penalty is balanced: only the dual proves."""
+
+STEP_LENGTH = 1.6
+"""Over-relaxation of the multiplier; the theory of two blocks allows up to 1.618."""
+
+PENALTY = 3.0
+"""First penalty, for C with a diagonal of about 1."""
+
+HOLD = 40
+"""Steps after an extension during which the penalty stays: the residuals mean little then."""
+
+SINGLE_PRECISION_FROM = 500
+"""Matrices this large are iterated in single precision; safe values are always double."""
+
+
+class Admm:
+    """The state of the method for one objective matrix.
+
+    Parameters
+    ----------
+    C
+        Objective matrix, symmetric.
+    n_select
+        The number of features to select, at least 2 (with one, the rows of C say everything).
+    cuts
+        Cuts on X, their multipliers are changed in place.
+    """
+
+    def __init__(self, C: NDArray[np.float64], n_select: int, cuts: Cuts | None = None) -> None:
+        n = len(C)
+        self.n_select = n_select
+        self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
+        self.X: Floats = np.full(
+            (n, n), n_select * (n_select - 1) / max(n * (n - 1), 1), dtype=self.dtype
+        )
+        np.fill_diagonal(self.X, n_select / n)
+        self.S: Floats = np.zeros((n, n), dtype=self.dtype)
+        self.N: Floats = np.zeros((n, n), dtype=self.dtype)
+        self.y: NDArray[np.float64] = np.zeros(n)
+        self.t = 0.0
+        # The penalty has the unit of X over that of C.
+        self.penalty = PENALTY / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
+        self._hold = 0
+        self.rank = n
+        self.cuts = cuts or Cuts()
+        self.steps = 0
+        self.set_objective(C)
+
+    def set_objective(self, C: NDArray[np.float64], cuts: Cuts | None = None) -> None:
+        """Change the objective matrix, and the cuts if any are given; keep the iterate."""
+        if cuts is not None:
+            self.cuts = cuts
+        self._G: Floats = C.astype(self.dtype)
+        if len(self.cuts):
+            self.cuts.add_to(self._G, -self.cuts.multipliers)
+
+    def step(self) -> None:
+        """Make one iteration."""
+        from qpopt.bounds.kernels import split_slack
+
+        n, m, real = len(self.y), self.n_select, self.dtype.type
+        inverse = 1.0 / self.penalty
+        rows, trace = self._equalities(self.X)
+        primal = float(np.sqrt(rows @ rows + (trace - m) ** 2))
+        target_rows, target_trace = self._equalities(self._G, self.N, self.S)
+        self.y, self.t = _solve_equalities(
+            target_rows + inverse * rows, target_trace + inverse * (trace - m), m
+        )
+        N, W = self.N, np.empty((n, n), dtype=self.dtype)
+        split_slack(
+            self._G, self.S, self.X, real(inverse), self.y.astype(self.dtype), real(self.t),
+            real(m), N, W,
+        )  # fmt: skip
+        # A second look at y, now that N is known, is what makes three blocks converge.
+        target_rows, target_trace = self._equalities(self._G, N, self.S)
+        y, t = _solve_equalities(
+            target_rows + inverse * rows, target_trace + inverse * (trace - m), m
+        )
+        change = (0.5 * (y - self.y)).astype(self.dtype)
+        W += change[:, None]
+        W += change[None, :]
+        W[np.diag_indices(n)] += real(t - self.t) - m * 2 * change
+        self.y, self.t = y, t
+        if len(self.cuts):
+            self._step_cuts(W)
+        low_rank = self._negative_part(W)
+        W += low_rank
+        self.S = W
+        low_rank *= self.penalty
+        low_rank -= self.X
+        dual = float(np.linalg.norm(low_rank)) * inverse
+        low_rank *= STEP_LENGTH
+        self.X += low_rank
+        self.steps += 1
+        if self.steps % 5 == 0 and self.steps > self._hold:
+            self._balance(primal / (1.0 + m), dual / (1.0 + float(np.linalg.norm(self._G))))
+
+    def copy(self) -> Admm:
+        """Return a state that goes its own way from here."""
+        twin = copy(self)
+        for name in ("X", "S", "N", "_G"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.cuts = Cuts(self.cuts.sets, self.cuts.multipliers)
+        return twin
+
+    def slack(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return −M in double precision: sᵀCs ≤ n_select · t + sᵀMs."""
+        D = 0.5 * (self.y[:, None] + self.y[None, :]) - C
+        np.fill_diagonal(D, (1 - self.n_select) * self.y + self.t - np.diagonal(C))
+        if len(self.cuts):
+            self.cuts.add_to(D, self.cuts.multipliers)
+        return D
+
+    def restrict(self, keep: Indices, C: NDArray[np.float64]) -> None:
+        """Go on with the features `keep` only; C is their objective matrix."""
+        block = np.ix_(keep, keep)
+        cuts = self.cuts.restricted(keep, len(self.y))
+        self.dtype = np.dtype(np.float32 if len(keep) >= SINGLE_PRECISION_FROM else np.float64)
+        self.X, self.S, self.N = (
+            np.ascontiguousarray(M[block], dtype=self.dtype) for M in (self.X, self.S, self.N)
+        )
+        self.y = self.y[keep]
+        self.rank = min(self.rank, len(keep))
+        self.set_objective(C, cuts)
+
+    def extend(self, positions: Indices, C: NDArray[np.float64]) -> None:
+        """Go on with more features: the present ones take `positions` among those of C.
+
+        The new rows start with S + N = D, so that the first step does not disturb y.
+        """
+        n = len(C)
+        self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
+        y = np.full(n, float(np.median(self.y)))
+        y[positions] = self.y
+        self.y = y
+        sets = [tuple(int(positions[d]) for d in members) for members in self.cuts.sets]
+        self.set_objective(C, Cuts(sets, self.cuts.multipliers))
+        block = np.ix_(positions, positions)
+        D = self.slack(C).astype(self.dtype)
+        N = np.maximum(D, 0)
+        np.fill_diagonal(N, 0)
+        S = D - N
+        X = np.zeros((n, n), dtype=self.dtype)
+        X[block], S[block], N[block] = self.X, self.S, self.N
+        self.X, self.S, self.N = X, S, N
+        self.rank = n
+        self._hold = self.steps + HOLD
+
+    def _equalities(self, *matrices: Floats) -> tuple[NDArray[np.float64], float]:
+        """Return Me − n_select · diag(M) and tr M of the sum M of the matrices."""
+        n = len(self.y)
+        rows, diagonal = np.zeros(n), np.zeros(n)
+        ones = np.ones(n, dtype=self.dtype)
+        for M in matrices:
+            rows += M @ ones
+            diagonal += np.diagonal(M)
+        return rows - self.n_select * diagonal, float(diagonal.sum())
+
+    def _step_cuts(self, W: Floats) -> None:
+        """Take one projected step in the multipliers of the cuts, and bring W up to date."""
+        gradient = self.cuts.values(W) - self.cuts.values(self.S)
+        old = self.cuts.multipliers
+        new = np.maximum(0.0, old - self.cuts.steps * gradient)
+        self.cuts.add_to(W, new - old)
+        self.cuts.add_to(self._G, old - new)
+        self.cuts.multipliers = new
+
+    def _negative_part(self, W: Floats) -> Floats:
+        """Return the negative part of W as a positive semidefinite matrix."""
+        n = len(W)
+        try:
+            if 0 < self.rank < n // 3 and n > 100:
+                values, vectors = eigh(
+                    W, driver="evr", subset_by_value=[-np.inf, 0.0], check_finite=False
+                )
+            else:
+                values, vectors = eigh(W, driver="evd", check_finite=False)
+        except LinAlgError:
+            values, vectors = eigh(W.astype(np.float64), driver="ev", check_finite=False)
+        self.rank = int(np.count_nonzero(values < 0))
+        vectors = vectors[:, : self.rank] * np.sqrt(-values[: self.rank])
+        vectors = np.ascontiguousarray(vectors, dtype=self.dtype)
+        result: Floats = vectors @ vectors.T
+        return result
+
+    def _balance(self, primal: float, dual: float) -> None:
+        ratio = DUAL_EMPHASIS * primal / max(dual, 1e-300)
+        if ratio > 1.5:
+            self.penalty /= 1.15
+        elif ratio < 1 / 1.5:
+            self.penalty *= 1.15
+
+
+def _solve_equalities(
+    rows: NDArray[np.float64], trace: float, m: int
+) -> tuple[NDArray[np.float64], float]:
+    """Solve the normal equations of the equalities: one diagonal, one rank-one part, one border."""
+    n = len(rows)
+    scale = n / 2 - 2 * m + m * m
+    system = np.array([[scale + n / 2, (1.0 - m) * n], [1.0 - m, float(n)]])
+    solution = np.linalg.solve(system, np.array([rows.sum(), trace]))
+    total, t = float(solution[0]), float(solution[1])
+    return (rows - 0.5 * total - (1.0 - m) * t) / scale, t

@@ -1,0 +1,260 @@
+"""RootBound: the semidefinite bound of a whole instance, with growing candidate sets and fixing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.bounds.certificate import Certificate, Step
+from qpopt.bounds.reduced import Indices, reduce
+from qpopt.bounds.semidefinite import Semidefinite
+from qpopt.instance import Instance
+from qpopt.objective import best_assignment
+
+CANDIDATES = ((350, 6), (900, 4))
+"""Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
+
+STEPS_AT_FULL_SIZE = 10
+WORTH_PROVING = 1e-4
+"""Relative improvement of the estimate for which the rigorous value is computed."""
+
+WORTH_REMOVING = 0.03
+"""Share of the free features that must go at once: every removal costs a step of the proof."""
+
+
+class RootBound:
+    """The best bound of an instance so far, and the means to improve it.
+
+    The doubly non-negative relaxation is solved for growing sets of features; only with all of
+    them does it prove anything. Once an objective is known, features that no better solution
+    contains are removed for good, which makes everything after it faster and tighter.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    cuts
+        Whether to use cuts on X.
+    free, included
+        What is undecided and what is selected, where other means have decided features already.
+
+    Attributes
+    ----------
+    objective
+        The best known Z.
+    latest
+        What the last round gave, before the rigorous value: to see whether there is progress.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        cuts: bool = True,
+        free: Indices | None = None,
+        included: Indices | None = None,
+    ) -> None:
+        self.instance = instance
+        self.objective = -inf
+        self.latest = inf
+        self._reduced = reduce(instance, free, included)
+        self._cuts = cuts
+        self._semidefinite: Semidefinite | None = None
+        self._steps: list[Step] = []
+        self._snapshot: Step | None = None
+        self._rest = inf
+        # A candidate set that holds most features saves nothing.
+        self._stages = [stage for stage in CANDIDATES if 2 * stage[0] < self._reduced.n_free]
+        self._rounds_left = 0
+        if self._reduced.feasible:
+            self._settle()
+        else:
+            # What others have decided leaves no selection: nothing is better than what is known.
+            self._rest = -inf
+
+    @property
+    def bound(self) -> float:
+        """The proven bound: no solution has a larger Z."""
+        return max(self._rest, self.objective)
+
+    @property
+    def n_free(self) -> int:
+        """How many features are undecided."""
+        return self._reduced.n_free
+
+    @property
+    def free(self) -> Indices:
+        """The features that are undecided."""
+        return self._reduced.free
+
+    @property
+    def included(self) -> Indices:
+        """The features that every better solution contains."""
+        return self._reduced.included
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to improve: no better solution exists."""
+        return self._rest <= self.objective or self._reduced.n_select == 0
+
+    @property
+    def iterate(self) -> Semidefinite | None:
+        """The present iterate, if it is one for all features that are undecided."""
+        current = self._semidefinite
+        if current is None or current.reduced.n_free != self._reduced.n_free:
+            return None
+        return current
+
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """How much the relaxed solution selects every feature of the instance."""
+        values = np.zeros(self.instance.n_features)
+        values[self._reduced.included] = 1.0
+        if self._semidefinite is not None:
+            free = self._semidefinite.reduced.free
+            values[free] = np.clip(np.diagonal(self._semidefinite.X), 0.0, 1.0)
+        return values
+
+    def know(self, objective: float) -> None:
+        """Take note of the Z of a solution."""
+        self.objective = max(self.objective, objective)
+
+    def advance(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Make one round; `stop` is asked often and ends it early."""
+        if self.finished:
+            return
+        current = self._current()
+        whole = current.reduced.n_free == self._reduced.n_free
+        large = current.reduced.n_free > CANDIDATES[-1][0]
+        current.round(STEPS_AT_FULL_SIZE if large else 25, stop)
+        self._rounds_left -= 1
+        if whole:
+            estimate = self.latest = current.estimate()
+            if estimate + WORTH_PROVING * abs(estimate) < self._rest:
+                self._prove()
+        elif self._rounds_left == 0:
+            self._grow()
+
+    def finish(self) -> None:
+        """Prove what the present iterate gives, however little it is."""
+        if self.finished:
+            return
+        while self._stages or self._current().reduced.n_free < self._reduced.n_free:
+            self._grow()
+        if self._current().estimate() < self._rest:
+            self._prove()
+
+    def certificate(self) -> Certificate:
+        """Return the proof of `bound`."""
+        last = [] if self._snapshot is None else [self._snapshot]
+        steps = (*self._steps, *last)
+        return Certificate(self.instance.fingerprint, self.bound, self.objective, steps)
+
+    def _current(self) -> Semidefinite:
+        if self._semidefinite is None:
+            free = self._reduced.free
+            if self._stages:
+                size, self._rounds_left = self._stages.pop(0)
+                free = np.sort(free[self._ranking()[:size]])
+            # Cuts pay only when all features take part: those of a candidate set do not last.
+            self._semidefinite = Semidefinite(
+                reduce(self.instance, free, self._reduced.included),
+                cuts=self._cuts and len(free) == self.n_free,
+            )
+        return self._semidefinite
+
+    def _grow(self) -> None:
+        current = self._current()
+        if self._stages:
+            size, self._rounds_left = self._stages.pop(0)
+            ranked = self._reduced.free[self._ranking()]
+            more = ranked[~np.isin(ranked, current.reduced.free)]
+            free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
+            current.extend(reduce(self.instance, free, self._reduced.included))
+        else:
+            current.with_cuts = self._cuts
+            current.extend(self._reduced)
+
+    def _ranking(self) -> Indices:
+        """Order the free features by what they gain over common thresholds."""
+        columns = self._reduced.A
+        place = min(self._reduced.n_free, self._reduced.n_select + 10)
+        common = np.partition(columns, -place, axis=1)[:, -place]
+        gain = np.maximum(columns - common[:, None], 0.0).sum(axis=0) + self._reduced.b
+        return np.argsort(-gain, kind="stable")
+
+    def _prove(self) -> None:
+        current = self._current()
+        features = current.features()
+        removed = current.reduced.free[features.with_feature <= self.objective]
+        forced = current.reduced.free[features.without_feature <= self.objective]
+        better = features.value < self._rest
+        if better:
+            self._rest = features.value
+        if len(removed) + len(forced) >= max(1.0, WORTH_REMOVING * self.n_free):
+            if not better and self._snapshot is not None:
+                self._steps.append(self._snapshot)
+            self._steps.append(_snapshot(current, removed, forced))
+            self._snapshot = None
+            self._decide(removed, forced)
+        elif better:
+            self._snapshot = _snapshot(current)
+
+    def _decide(self, removed: Indices, forced: Indices) -> None:
+        """Remove and include features for good; a contradiction means that nothing is better."""
+        current = self._current()
+        rest = reduce(
+            self.instance,
+            np.setdiff1d(current.reduced.free, removed),
+            np.concatenate([current.reduced.included, forced]),
+        )
+        if len(np.intersect1d(removed, forced)) or not rest.feasible:
+            self._rest = -inf
+            return
+        self._reduced = rest
+        if rest.n_select > 0:
+            current.restrict(rest)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Compute the value where nothing is left to choose."""
+        if self._reduced.n_select == self._reduced.n_free:
+            chosen = np.union1d(self._reduced.free, self._reduced.included)
+            self._reduced = reduce(self.instance, chosen[:0], chosen)
+        if self._reduced.n_select == 0:
+            chosen = self._reduced.included
+            self._reduced = reduce(self.instance, chosen[:0], chosen)
+            given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
+            value = self.instance.objective(chosen, given).total
+            self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
+            nothing = chosen[:0]
+            self._snapshot = Step(
+                nothing, chosen, [], np.zeros(0), 0.0, [], np.zeros(0), np.zeros((0, 0)),
+                nothing, nothing,
+            )  # fmt: skip
+
+
+def _snapshot(
+    current: Semidefinite,
+    removed: Indices | None = None,
+    forced: Indices | None = None,
+) -> Step:
+    nothing = np.zeros(0, dtype=np.int64)
+    admm, reduced = current.admm, current.reduced
+    n = reduced.n_free
+    useful = [] if admm is None else admm.cuts.useful()
+    return Step(
+        free=reduced.free,
+        included=reduced.included,
+        rounds=list(current.cut_rounds),
+        y=np.zeros(n) if admm is None else admm.y.copy(),
+        t=0.0 if admm is None else admm.t,
+        cuts=[] if admm is None else [admm.cuts.sets[r] for r in useful],
+        multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
+        B=np.zeros((n, n)) if admm is None else admm.S.copy(),
+        removed=nothing if removed is None else removed,
+        forced=nothing if forced is None else forced,
+    )

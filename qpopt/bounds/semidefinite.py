@@ -1,0 +1,167 @@
+"""The semidefinite bound: doubly non-negative, with lifted thresholds and cuts on X."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.bounds.admm import Admm
+from qpopt.bounds.cuts import Cuts
+from qpopt.bounds.reduced import Floats, Indices, Reduced
+from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
+from qpopt.bounds.thresholds import LiftedThresholds, Round
+
+STEPS_PER_ROUND = 25
+ROUNDS_PER_CUTS = 6
+ROUNDS_BEFORE_GROUPS = 3
+LEAST_WEIGHT = 1 / 12
+"""Smallest share of new thresholds in the average."""
+
+
+class Semidefinite:
+    """An iterate of the semidefinite bound of a reduced instance; every iterate proves a value.
+
+    Parameters
+    ----------
+    reduced
+        The problem, with at least one feature to select and as many free ones.
+    cuts
+        Whether to add cuts on X.
+    """
+
+    def __init__(self, reduced: Reduced, *, cuts: bool = True) -> None:
+        self.reduced = reduced
+        self.with_cuts = cuts
+        self.rounds = 0
+        self._rounds_since_change = 0
+        self._thresholds = LiftedThresholds(reduced)
+        n, m = reduced.n_free, reduced.n_select
+        X = np.full((n, n), m * (m - 1) / max(n * (n - 1), 1))
+        np.fill_diagonal(X, m / n)
+        self._thresholds.update(X, 1.0)
+        self.admm = Admm(self.objective(), m) if m > 1 else None
+
+    @property
+    def X(self) -> Floats:
+        """The current relaxed solution: X_ij is how much i and j are selected together."""
+        if self.admm is None:
+            return np.eye(self.reduced.n_free) / self.reduced.n_free
+        return self.admm.X
+
+    @property
+    def cut_rounds(self) -> list[Round]:
+        """The sets of cuts on what the classes gain."""
+        return self._thresholds.rounds
+
+    def objective(self) -> NDArray[np.float64]:
+        """Return C with Z − constant ≤ sᵀCs for every selection s of free features."""
+        C = self._thresholds.matrix - 0.5 * self.reduced.R
+        C[np.diag_indices_from(C)] += self.reduced.b
+        return C
+
+    def round(self, steps: int = STEPS_PER_ROUND, stop: Callable[[], bool] = lambda: False) -> None:
+        """Improve the iterate: new thresholds, from time to time new cuts, then some steps.
+
+        Parameters
+        ----------
+        steps
+            How many.
+        stop
+            Asked before every step; when it says so, the round ends early.
+        """
+        if self.admm is None:
+            return
+        if self.rounds:
+            self._thresholds.update(
+                self.X,
+                max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT),
+                groups=self._rounds_since_change >= ROUNDS_BEFORE_GROUPS,
+            )
+            renew = (
+                self.with_cuts
+                and self._rounds_since_change % ROUNDS_PER_CUTS == ROUNDS_PER_CUTS - 1
+            )
+            cuts = self.admm.cuts.renewed(self.X) if renew else None
+            self.admm.set_objective(self.objective(), cuts)
+        for _ in range(steps):
+            if stop():
+                break
+            self.admm.step()
+        self.rounds += 1
+        self._rounds_since_change += 1
+
+    def certificate_parts(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+        """Return (M, offset, B): Z ≤ offset + sᵀMs, and B as `safe` uses it."""
+        C = self.objective()
+        if self.admm is None:
+            return C, self.reduced.constant, np.zeros_like(C)
+        S = self.admm.S.astype(np.float64)
+        B = 0.5 * (S + S.T)
+        M = -self.admm.slack(C)
+        return M, self.reduced.constant + self.reduced.n_select * self.admm.t, B
+
+    def estimate(self) -> float:
+        """Return what the iterate proves but for the rounding in S: cheap, not rigorous."""
+        M, offset, B = self.certificate_parts()
+        return offset + rows_value(M + B, self.reduced.n_select)
+
+    def value(self) -> float:
+        """Return what the iterate proves."""
+        return self.features().value
+
+    def features(self) -> RowBound:
+        """Return what the iterate proves, for all selections and with any one feature decided."""
+        M, offset, B = self.certificate_parts()
+        m = self.reduced.n_select
+        bound = row_bound(M + B, m)
+        shift = offset + m * eigenvalue_deficit(B)
+        # M is a sum of some thousand terms at the most, each rounded.
+        size = abs(offset) + m * m * float(np.abs(M).max())
+        shift += 64 * self.reduced.n_classes * EPS * size
+        return RowBound(
+            bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
+        )
+
+    def copy(self) -> Semidefinite:
+        """Return an iterate that goes its own way from here."""
+        twin = copy(self)
+        twin._thresholds = self._thresholds.copy()
+        twin.admm = None if self.admm is None else self.admm.copy()
+        return twin
+
+    def restrict(self, reduced: Reduced) -> None:
+        """Go on with a problem that has fewer free features, keeping the iterate as a start."""
+        keep = np.flatnonzero(np.isin(self.reduced.free, reduced.free))
+        rounds = [
+            replace(one, thresholds=np.ascontiguousarray(one.thresholds[:, keep]))
+            for one in self._thresholds.rounds
+        ]
+        self.reduced = reduced
+        self._thresholds = LiftedThresholds(reduced, rounds)
+        if self.admm is None or reduced.n_select < 2:
+            self.admm = None
+            return
+        self.admm.n_select = reduced.n_select
+        self.admm.restrict(keep, self.objective())
+
+    def extend(self, reduced: Reduced) -> None:
+        """Go on with a problem that has more free features, keeping the iterate as a start."""
+        positions: Indices = np.searchsorted(reduced.free, self.reduced.free)
+        n = reduced.n_free
+        X = np.zeros((n, n))
+        X[np.ix_(positions, positions)] = self.X
+        self.reduced = reduced
+        self._thresholds = LiftedThresholds(reduced)
+        self._thresholds.update(X, 1.0)
+        self._rounds_since_change = 0
+        if self.admm is not None:
+            self.admm.extend(positions, self.objective())
+
+    def drop_cuts(self) -> None:
+        """Forget all cuts."""
+        if self.admm is not None:
+            self.admm.set_objective(self.objective(), Cuts())

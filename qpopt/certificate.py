@@ -1,0 +1,226 @@
+"""An independent check of a certificate: the bound recomputed from its multipliers alone.
+
+Nothing here is shared with the code that finds bounds. What has to hold is stated in
+`qpopt.bounds.certificate`; every step is recomputed from the instance with dense arithmetic and a
+Cholesky factorisation.
+"""
+
+from __future__ import annotations
+
+from math import comb, inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.errors import InvalidCertificate
+from qpopt.instance import Instance
+
+if TYPE_CHECKING:
+    from qpopt.bounds.certificate import Certificate, Step
+    from qpopt.bounds.thresholds import Group
+
+Matrix = NDArray[np.float64]
+
+
+def check_certificate(instance: Instance, certificate: Certificate) -> float:
+    """Recompute the bound that a certificate proves.
+
+    Parameters
+    ----------
+    instance
+        The instance that it is for.
+    certificate
+        The certificate.
+
+    Returns
+    -------
+    float
+        A proven upper bound on Z, provided that a solution with the objective that the
+        certificate refers to exists: `verify` checks that one.
+
+    Raises
+    ------
+    InvalidCertificate
+        If the certificate is for another instance, or a step is not a proof.
+    """
+    if certificate.fingerprint != instance.fingerprint:
+        raise InvalidCertificate("The certificate is for another instance.")
+    included = set(instance.include)
+    free = set(range(instance.n_features)) - included - set(instance.exclude)
+    best = inf
+    for number, step in enumerate(certificate.steps):
+        if set(step.included.tolist()) != included:
+            if len(step.free) or len(free) + len(included) != instance.n_select:
+                raise InvalidCertificate(f"Step {number} decides features without a reason.")
+            included, free = included | free, set()
+        if set(step.free.tolist()) != free and len(included) < instance.n_select:
+            raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
+        value, with_feature, without_feature = _step_bounds(instance, step)
+        best = min(best, value)
+        for d in step.removed.tolist():
+            if d not in free or not with_feature[d] <= certificate.objective:
+                raise InvalidCertificate(f"Step {number} removes feature {d} without a reason.")
+        for d in step.forced.tolist():
+            if d not in free or not without_feature[d] <= certificate.objective:
+                raise InvalidCertificate(f"Step {number} includes feature {d} without a reason.")
+        removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
+        included |= forced
+        free -= removed | forced
+        missing = instance.n_select - len(included)
+        if removed & forced or comb(max(len(free), 0), max(missing, 0)) == 0 or missing < 0:
+            best = -inf
+            break
+    return max(best, certificate.objective)
+
+
+def _step_bounds(
+    instance: Instance, step: Step
+) -> tuple[float, dict[int, float], dict[int, float]]:
+    """Return the bound of one step, and the bound with and without each free feature."""
+    m = instance.n_select - len(step.included)
+    chosen = step.included
+    constant = float(instance.b[chosen].sum())
+    constant -= float(np.triu(instance.R[np.ix_(chosen, chosen)], 1).sum())
+    if m == 0:
+        given = np.sort(instance.A[:, chosen], axis=1)[:, -instance.n_per_class :]
+        value = constant + float(given.sum())
+        return value + 1e-11 * max(1.0, abs(value)), {}, {}
+    M = _objective_matrix(instance, step, m)
+    M -= _multiplier_matrix(step, m)
+    B = np.asarray(step.B, dtype=np.float64)
+    B = np.tril(B) + np.tril(B, -1).T
+    shift = constant + m * step.t + m * _deficit(B)
+    shift += 1e-12 * (abs(constant) + m * m * float(np.abs(M).max()))
+    shift += 1e-13 * m**3 * float(np.abs(M + B).max())
+    value, plus, minus = _pattern_bounds(M + B, m)
+    names = step.free.tolist()
+    return (
+        value + shift,
+        {d: plus[p] + shift for p, d in enumerate(names)},
+        {d: minus[p] + shift for p, d in enumerate(names)},
+    )
+
+
+def _objective_matrix(instance: Instance, step: Step, m: int) -> Matrix:
+    """Z − constant ≤ sᵀ(this)s, by the thresholds of the step."""
+    k, free, chosen = instance.n_per_class, step.free, step.included
+    n = len(free)
+    total = sum(one.weight for one in step.rounds)
+    if not step.rounds or min(one.weight for one in step.rounds) < 0 or abs(total - 1) > 1e-9:
+        raise InvalidCertificate("The weights of the thresholds do not add up to 1.")
+    lifted = np.zeros((n, n))
+    for one in step.rounds:
+        if one.thresholds.shape != (instance.n_classes, n):
+            raise InvalidCertificate("There is not one threshold for every class and feature.")
+        weight = one.weight / total
+        left = np.ones(instance.n_classes)
+        for group in one.groups:
+            left[list(group.classes)] -= group.share
+            grouped = _group_gains(instance, step, group)
+            lifted[np.arange(n), np.arange(n)] += weight * (m * grouped[0] + grouped[1])
+        if left.min() < -1e-12:
+            raise InvalidCertificate("The groups of a class stand for more than all of it.")
+        for c in np.flatnonzero(left > 0):
+            tau = one.thresholds[c].astype(np.float64)
+            gains = np.maximum(instance.A[c, free][None, :] - tau[:, None], 0.0)
+            own = k * tau
+            if len(chosen):
+                own = own + np.maximum(instance.A[c, chosen][None, :] - tau[:, None], 0.0).sum(1)
+            gains[np.arange(n), np.arange(n)] += own
+            lifted += weight * left[c] * gains
+    M = (lifted + lifted.T) / (2 * m) - instance.R[np.ix_(free, free)] / 2
+    loss = instance.R[np.ix_(free, chosen)].sum(axis=1)
+    M[np.arange(n), np.arange(n)] += instance.b[free] - loss
+    return M
+
+
+def _group_gains(instance: Instance, step: Step, group: Group) -> tuple[Matrix, float]:
+    """Return what the distinct sets of some classes gain by every free feature, and at least.
+
+    Of q classes, j may use a feature; every two of their sets have a feature in which they differ,
+    so the number of shared features, counted once for every pair, is at most (k − 1)q(q − 1)/2.
+    """
+    k, q = instance.n_per_class, len(group.classes)
+    if len(set(group.classes)) != q or q < 2 or group.sigma < 0 or group.share < 0:
+        raise InvalidCertificate("A group of classes is not one, or has a negative multiplier.")
+    excess = instance.A[list(group.classes)] - np.asarray(group.thresholds)[:, None]
+    falling = -np.sort(-excess, axis=0)
+    best = np.zeros(instance.n_features)
+    sums = np.zeros(instance.n_features)
+    for j in range(1, q + 1):
+        sums = sums + falling[j - 1]
+        best = np.maximum(best, sums - group.sigma * j * (j - 1) / 2)
+    constant = k * float(np.sum(group.thresholds)) + group.sigma * (k - 1) * q * (q - 1) / 2
+    constant += float(best[step.included].sum())
+    return group.share * best[step.free], group.share * constant
+
+
+def _multiplier_matrix(step: Step, m: int) -> Matrix:
+    """Return D with sᵀDs ≤ m·t for every s that selects m features.
+
+    For such s the y-part vanishes, the t-part is m·t and every cut is at most 0.
+    """
+    n = len(step.free)
+    D: Any = (step.y[:, None] + step.y[None, :]) / 2
+    D[np.arange(n), np.arange(n)] = (1 - m) * step.y + step.t
+    if len(step.multipliers) != len(step.cuts) or (step.multipliers < 0).any():
+        raise InvalidCertificate("The multipliers of the cuts must be non-negative, one for each.")
+    for (i, *K), nu in zip(step.cuts, step.multipliers, strict=True):
+        if len({i, *K}) != len(K) + 1 or not all(0 <= d < n for d in (i, *K)):
+            raise InvalidCertificate("A cut names a feature twice or one that does not exist.")
+        D[i, i] -= nu
+        for p, j in enumerate(K):
+            D[i, j] += nu / 2
+            D[j, i] += nu / 2
+            for other in K[:p]:
+                D[j, other] -= nu / 2
+                D[other, j] -= nu / 2
+    return D  # type: ignore[no-any-return]
+
+
+def _deficit(B: Matrix) -> float:
+    """Return δ ≥ 0 such that B + δI is positive semidefinite, by trying Cholesky factorisations."""
+    n = len(B)
+    # A factorisation that succeeds proves the matrix definite up to this (Higham, Theorem 10.3).
+    size = float(np.abs(np.diagonal(B)).max())
+    rounding = 4.0 * n * (n + 1) * np.finfo(np.float64).eps * max(size, 1e-300)
+    delta = 0.0
+    trial = 1e-14 * max(size, 1.0)
+    for _ in range(80):
+        try:
+            np.linalg.cholesky(B + delta * np.eye(n))
+        except np.linalg.LinAlgError:
+            delta = trial
+            trial *= 2.0
+        else:
+            return float(delta + rounding * (1.0 + delta / max(size, 1e-300)))
+    raise InvalidCertificate("The matrix of a step is far from positive semidefinite.")
+
+
+def _pattern_bounds(Q: Matrix, m: int) -> tuple[float, Matrix, Matrix]:
+    """Bound sᵀQs by m rows of m entries; also with and without every single feature."""
+    n = len(Q)
+    diagonal = np.diagonal(Q).copy()
+    off = Q.copy()
+    np.fill_diagonal(off, -inf)
+    falling = -np.sort(-off, axis=1)
+    total = diagonal + falling[:, : m - 1].sum(axis=1)
+    value = float(np.sort(total)[n - m :].sum())
+    plus, minus = np.empty(n), np.full(n, -inf)
+    for d in range(n):
+        if m > 1:
+            smallest = falling[:, m - 2]
+            rows = total + np.minimum(off[:, d] - smallest, 0.0)
+            rows[d] = -inf
+            plus[d] = total[d] + np.sort(rows)[n - m + 1 :].sum()
+        else:
+            plus[d] = total[d]
+        if n > m:
+            rows = total.copy()
+            if m > 1:
+                inside = off[:, d] >= falling[:, m - 2]
+                rows[inside] -= off[inside, d] - falling[inside, m - 1]
+            rows[d] = -inf
+            minus[d] = np.sort(rows)[n - m :].sum()
+    return value, plus, minus

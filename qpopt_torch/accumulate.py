@@ -1,0 +1,149 @@
+"""Adding up, in float64 and batch by batch, what the statistics are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor
+
+CHUNK = 2**19
+"""Entries of feature maps that are worked on at a time: few enough to stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the first batch fixes for the whole pass.
+
+    Parameters
+    ----------
+    shift
+        Subtracted from every feature before it is summed. Near the mean, it keeps the sums of
+        squares free of cancellation.
+    scale
+        The spread of every feature, by which the bins of its histogram are laid out.
+    """
+
+    shift: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, features: Tensor) -> Start:
+        """Take mean and spread of the features of the first batch."""
+        values = as_double(features)
+        scale = values.std(0, unbiased=False)
+        return cls(values.mean(0), torch.where(scale > 0, scale, torch.ones_like(scale)))
+
+
+class Accumulator:
+    """Sums over samples: add batches, then read the attributes.
+
+    Parameters
+    ----------
+    n_classes
+        The number of classes.
+    start
+        Shift and scale of the features.
+    bins
+        Bins of the histograms by class and feature; 0 for none.
+
+    Attributes
+    ----------
+    counts, sums, squares, minima
+        Samples by class, sums of the shifted features by class and feature, sums of their squares
+        and the smallest value (not shifted) by feature.
+    locality, center
+        Σ max(softmax over positions) · f and Σ f / (1 + distance of the maximum to the edge);
+        None before any maps were added, and `center` also where positions form no grid.
+    n_positions
+        Positions of the last maps added; 0 without.
+    histograms
+        Samples by class, feature and bin, or None.
+    """
+
+    def __init__(self, n_classes: int, start: Start, bins: int = 0) -> None:
+        self.start = start
+        n_features = len(start.shift)
+        zeros = start.shift.new_zeros
+        self.counts = zeros(n_classes, dtype=torch.int64)
+        self.sums = zeros(n_classes, n_features)
+        self.squares = zeros(n_features)
+        self.minima = torch.full_like(start.shift, torch.inf)
+        self.locality: Tensor | None = None
+        self.center: Tensor | None = None
+        self.n_positions = 0
+        shape = (n_classes, n_features, bins)
+        self.histograms = zeros(shape, dtype=torch.int32) if bins else None
+
+    def add(
+        self, features: Tensor, labels: Tensor, maps: Tensor | None = None, *, grid: bool = True
+    ) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        features
+            N × features.
+        labels
+            The class of every sample.
+        maps
+            N × features × positions, or None.
+        grid
+            Whether neighbouring positions in the maps are neighbours in the input.
+        """
+        values = as_double(features)
+        labels = labels.to(values.device)
+        shifted = values - self.start.shift
+        self.counts += torch.bincount(labels, minlength=len(self.counts))
+        self.sums.index_add_(0, labels, shifted)
+        self.squares += (shifted * shifted).sum(0)
+        if len(values):
+            self.minima = torch.minimum(self.minima, values.amin(0))
+        if self.histograms is not None:
+            self._add_to_histograms(self.histograms, shifted, labels)
+        if maps is not None:
+            self._add_maps(values, maps, grid)
+
+    def _add_to_histograms(self, histograms: Tensor, shifted: Tensor, labels: Tensor) -> None:
+        n_features, bins = histograms.shape[1:]
+        # A logistic curve gives bins of about equal weight, and room for every value to come.
+        share = torch.sigmoid(1.7 * shifted / self.start.scale)
+        which = (share * bins).long().clamp_(max=bins - 1)
+        columns = torch.arange(n_features, device=which.device) * bins
+        flat = (labels[:, None] * (n_features * bins) + columns + which).flatten()
+        ones = torch.ones_like(flat, dtype=histograms.dtype)
+        histograms.view(-1).index_add_(0, flat, ones)
+
+    def _add_maps(self, values: Tensor, maps: Tensor, grid: bool) -> None:
+        self.n_positions = maps[0, 0].numel() if len(maps) else self.n_positions
+        weights = 1 / (1 + edge_distance(maps.shape[2:]).to(values)) if grid else None
+        step = max(1, CHUNK // max(1, maps.shape[1] * self.n_positions))
+        for first in range(0, len(maps), step):
+            positions = maps[first : first + step].flatten(2)
+            chunk = values[first : first + step]
+            highest, where = positions.max(2)
+            # Softmax is largest where the map is, and there it is 1 / Σ exp(map − its maximum).
+            total = as_double(positions).sub(as_double(highest)[..., None]).exp_().sum(2)
+            locality = (chunk / total).sum(0)
+            self.locality = locality if self.locality is None else self.locality + locality
+            if weights is not None:
+                center = (chunk * weights[where.to(weights.device)]).sum(0)
+                self.center = center if self.center is None else self.center + center
+
+
+def as_double(values: Tensor) -> Tensor:
+    """Return the values in float64; on the CPU if their device has no such type."""
+    return (values.cpu() if values.device.type == "mps" else values).double()
+
+
+def edge_distance(shape: torch.Size | tuple[int, ...]) -> Tensor:
+    """Return for every position of a grid, flattened, its distance to the nearest edge.
+
+    A position on the edge has the distance 0.
+    """
+    steps = [
+        min(min(i, size - 1 - i) for i, size in zip(position, shape, strict=True))
+        for position in product(*map(range, shape))
+    ]
+    return torch.tensor(steps, dtype=torch.float64)

@@ -1,0 +1,115 @@
+"""A contrast of two classes: what they share and what tells them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpopt_torch.errors import ModelError
+from qpopt_torch.explain.draw import draw_picture, plain, subplots
+from qpopt_torch.explain.evidence import Evidence
+from qpopt_torch.explain.explanation import Explanation
+
+SHOWN = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast(Explanation):
+    """Two classes side by side.
+
+    Parameters
+    ----------
+    evidence
+        What was gathered.
+    first, second
+        The numbers of the classes.
+    shared, only_first, only_second
+        Features of both and of one of them, as columns of the selection.
+    """
+
+    evidence: Evidence
+    first: int
+    second: int
+    shared: tuple[int, ...]
+    only_first: tuple[int, ...]
+    only_second: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        """The names of the two classes."""
+        names = self.evidence.names.classes
+        return f"{names[self.first]} or {names[self.second]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the features of both and of each, with their means in both classes."""
+        names, means = self.evidence.names, self.evidence.class_means
+
+        def described(columns: tuple[int, ...]) -> list[dict[str, Any]]:
+            return [
+                {
+                    "feature": names.selection[j],
+                    "name": names.features[j],
+                    "means": [
+                        None if np.isnan(means[c, j]) else float(means[c, j])
+                        for c in (self.first, self.second)
+                    ],
+                }
+                for j in columns
+            ]
+
+        return {
+            "classes": [names.classes[self.first], names.classes[self.second]],
+            "shared": described(self.shared),
+            "only_first": described(self.only_first),
+            "only_second": described(self.only_second),
+        }
+
+    def summary(self) -> str:
+        """Name what is shared and what differs."""
+        names = self.evidence.names
+
+        def listed(columns: tuple[int, ...]) -> str:
+            return ", ".join(names.features[j] for j in columns) or "nothing"
+
+        return (
+            f"Both: {listed(self.shared)}.\n"
+            f"Only {names.classes[self.first]}: {listed(self.only_first)}.\n"
+            f"Only {names.classes[self.second]}: {listed(self.only_second)}."
+        )
+
+    def figure(self) -> tuple[Any, Any]:
+        """Draw each differing feature on samples of both classes."""
+        evidence, names = self.evidence, self.evidence.names
+        rows = [*self.only_first, *self.only_second]
+        pairs = [
+            (c, index) for c in (self.first, self.second) for index in evidence.of_class[c][:SHOWN]
+        ]
+        limits = evidence.heat_range
+        fig, axes = subplots(len(rows), max(1, len(pairs)), 2.0, 2.1)
+        for row, j in enumerate(rows):
+            owner = self.first if j in self.only_first else self.second
+            for place, (c, index) in enumerate(pairs):
+                sample, axis = evidence.samples[index], axes[row, place]
+                heat = None if sample.maps is None else sample.maps[j]
+                draw_picture(axis, sample.picture, heat, None if limits is None else limits[j])
+                axis.set_xlabel(f"{sample.values[j]:+.2f}", fontsize=8)
+                if row == 0:
+                    axis.set_title(plain(names.classes[c])[:26], fontsize=9)
+            axes[row, 0].set_ylabel(
+                f"{plain(names.features[j])}\nof {plain(names.classes[owner])[:24]}", fontsize=8
+            )
+        return fig, axes
+
+
+def explain_contrast(evidence: Evidence, first: int | str, second: int | str) -> Contrast:
+    """Contrast two classes, given by numbers or names."""
+    a, b = (evidence.names.class_number(c) for c in (first, second))
+    if a == b:
+        raise ModelError("A contrast needs two different classes.")
+    of_a, of_b = evidence.assignment[a], evidence.assignment[b]
+    shared, only_a, only_b = (
+        tuple(np.flatnonzero(mask).tolist()) for mask in (of_a & of_b, of_a & ~of_b, of_b & ~of_a)
+    )
+    return Contrast(evidence, a, b, shared, only_a, only_b)

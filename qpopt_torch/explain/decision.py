@@ -1,0 +1,350 @@
+"""A decision: the logits of the predicted class and its rivals as sums of feature values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from qpopt_torch.batches import to_model
+from qpopt_torch.errors import LoaderError
+from qpopt_torch.explain.draw import draw_picture, draw_values, plain, subplots
+from qpopt_torch.explain.evidence import Evidence, Sample
+from qpopt_torch.explain.explanation import Explanation
+from qpopt_torch.explain.names import Names
+from qpopt_torch.explain.pictures import Picture, ToImage, small_maps
+from qpopt_torch.observe import evaluating
+from qpopt_torch.sparse import Features, SparseClassifier
+
+RIVALS = 2
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The logit of a class: the values of its features, added up.
+
+    Parameters
+    ----------
+    number
+        The class.
+    columns, values
+        Its features, as columns of the selection, and their values.
+    """
+
+    number: int
+    columns: tuple[int, ...]
+    values: tuple[float, ...]
+
+    @property
+    def logit(self) -> float:
+        """The sum."""
+        return float(sum(self.values))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What would have to change for a rival to win.
+
+    Parameters
+    ----------
+    rival
+        The class.
+    lead
+        The logit of the predicted class minus that of the rival.
+    lower, raise_
+        Features of the predicted class alone and of the rival alone, as columns. Lowering one of
+        the former, or raising one of the latter, by more than `lead` changes the decision.
+    """
+
+    rival: int
+    lead: float
+    lower: tuple[int, ...]
+    raise_: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Misleading:
+    """The feature behind a wrong decision.
+
+    Parameters
+    ----------
+    column
+        The feature, as a column of the selection.
+    value, usual
+        Its value here, and its mean in the true class.
+    fired
+        True if it is a feature of the predicted class that fired, False if it is one of the true
+        class that is missing.
+    """
+
+    column: int
+    value: float
+    usual: float
+    fired: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Decision(Explanation):
+    """The decision on one sample.
+
+    Parameters
+    ----------
+    names
+        Names of classes and features.
+    sums
+        The predicted class and its nearest rivals, the highest logit first.
+    changes
+        What would have to change, for every rival.
+    picture
+        The input.
+    maps
+        The feature maps, n_select × positions …, or None.
+    limits
+        Values at which the heat maps begin and end, n_select × 2; None for those of each map.
+    label
+        The true class, or None if it is not known.
+    misleading
+        The feature that misled; None for right decisions and where there is nothing to compare
+        with.
+    """
+
+    names: Names
+    sums: tuple[Sum, ...]
+    changes: tuple[Change, ...]
+    picture: Picture
+    maps: NDArray[Any] | None
+    limits: NDArray[np.float64] | None = None
+    label: int | None = None
+    misleading: Misleading | None = None
+
+    @property
+    def title(self) -> str:
+        """The predicted class and, if it is another one, the true class."""
+        predicted = self.names.classes[self.sums[0].number]
+        if self.label is None or self.label == self.sums[0].number:
+            return f"Decision for {predicted}"
+        return f"Decision for {predicted} instead of {self.names.classes[self.label]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sums, the changes and what misled."""
+        features, classes = self.names.features, self.names.classes
+        wrong = self.misleading
+        return {
+            "predicted": classes[self.sums[0].number],
+            "label": None if self.label is None else classes[self.label],
+            "classes": [
+                {
+                    "class": classes[total.number],
+                    "logit": total.logit,
+                    "terms": [
+                        {"feature": self.names.selection[j], "name": features[j], "value": value}
+                        for j, value in zip(total.columns, total.values, strict=True)
+                    ],
+                }
+                for total in self.sums
+            ],
+            "changes": [
+                {
+                    "rival": classes[change.rival],
+                    "lead": change.lead,
+                    "lower": [features[j] for j in change.lower],
+                    "raise": [features[j] for j in change.raise_],
+                }
+                for change in self.changes
+            ],
+            "misleading": None
+            if wrong is None
+            else {
+                "name": features[wrong.column],
+                "value": wrong.value,
+                "usual": wrong.usual,
+                "fired": wrong.fired,
+            },
+        }
+
+    def summary(self) -> str:
+        """Say what the logits are, what would change the decision and what misled."""
+        features, classes = self.names.features, self.names.classes
+        lines = []
+        for total in self.sums:
+            terms = " ".join(
+                f"{value:+.2f} ({features[j]})"
+                for j, value in zip(total.columns, total.values, strict=True)
+            )
+            lines.append(f"{classes[total.number]}: {total.logit:.2f} = {terms}")
+        for change in self.changes:
+            ways = [f"{features[j]} lower" for j in change.lower]
+            ways += [f"{features[j]} higher" for j in change.raise_]
+            lines.append(
+                f"{classes[change.rival]} would win with {' or '.join(ways)} by more than "
+                f"{change.lead:.2f}."
+            )
+        if self.misleading is not None and self.label is not None:
+            wrong = self.misleading
+            lines.append(
+                f"What misled: {features[wrong.column]} is {wrong.value:+.2f} and in "
+                f"{classes[self.label]} usually {wrong.usual:+.2f}."
+            )
+        return "\n".join(lines)
+
+    def figure(self) -> tuple[Any, Any]:
+        """Draw a row for each class: the input, its features as heat maps, and the sum."""
+        n_columns = max(len(total.columns) for total in self.sums) + 2
+        fig, axes = subplots(len(self.sums), n_columns, 1.8, 2.0)
+        every = [0.0, *(value for total in self.sums for value in total.values)]
+        for row, total in zip(axes, self.sums, strict=True):
+            draw_picture(row[0], self.picture)
+            row[0].set_title(
+                f"{plain(self.names.classes[total.number])[:22]} {total.logit:.2f}", fontsize=9
+            )
+            for axis in row[1:-1]:
+                axis.axis("off")
+            for axis, j, value in zip(row[1:-1], total.columns, total.values, strict=False):
+                axis.axis("on")
+                limits = None if self.limits is None else self.limits[j]
+                draw_picture(
+                    axis, self.picture, None if self.maps is None else self.maps[j], limits
+                )
+                axis.set_title(plain(self.names.features[j]), fontsize=8)
+                axis.set_xlabel(f"{value:+.2f}", fontsize=8)
+            draw_values(
+                row[-1],
+                [self.names.features[j] for j in total.columns],
+                total.values,
+                f"adds up to {total.logit:.2f}",
+                (min(every), max(every)),
+            )
+        return fig, axes
+
+
+def explain_decision(
+    model: SparseClassifier,
+    x: Tensor,
+    *,
+    label: int | None = None,
+    n_rivals: int = RIVALS,
+    evidence: Evidence | None = None,
+    class_names: Sequence[str] | None = None,
+    to_image: ToImage | None = None,
+) -> Decision:
+    """Explain the decision of a model on one input.
+
+    Parameters
+    ----------
+    model
+        The sparse classifier.
+    x
+        One input, with or without the batch axis.
+    label
+        The true class, if it is known.
+    n_rivals
+        How many of the next classes are compared.
+    evidence
+        Gives names, the scale of the heat maps, and what is usual in a class.
+    class_names, to_image
+        As in `gather`; the names of the evidence come first.
+    """
+    batch, seen = _look(model, x)
+    head = model.sparse_head
+    values = ((seen.features - head.mean) / head.std)[0].double().cpu().numpy()
+    sample = Sample(
+        0,
+        -1 if label is None else label,
+        int(seen.logits[0].argmax()),
+        values,
+        None if seen.maps is None else small_maps(seen.maps[0]),
+        Picture.of(batch[0], to_image),
+    )
+    names = Names(model, class_names) if evidence is None else evidence.names
+    return decision_on(sample, model.assignment, names, evidence, n_rivals=n_rivals)
+
+
+def _look(model: SparseClassifier, x: Tensor) -> tuple[Tensor, Features]:
+    """Return the input as a batch of one, and what the model sees in it."""
+    # The shape alone does not tell a grey image from a batch of one: the model has to.
+    candidates = [x[None], x] if x.ndim > 1 and len(x) == 1 else [x[None]]
+    problem: Exception | None = None
+    with evaluating(model), torch.no_grad():
+        for batch in candidates:
+            try:
+                seen = model.features(to_model(batch, model))
+            except (RuntimeError, ValueError, IndexError) as error:
+                problem = error
+            else:
+                if seen.features.shape == (1, len(model.selection)):
+                    return batch, seen
+    raise LoaderError(
+        f"The model does not take an input of the shape {tuple(x.shape)}; pass one sample"
+        + (f". ({problem})" if problem else ".")
+    )
+
+
+def decision_on(
+    sample: Sample,
+    assignment: NDArray[np.bool_],
+    names: Names,
+    evidence: Evidence | None = None,
+    *,
+    n_rivals: int = RIVALS,
+) -> Decision:
+    """Explain the decision on a sample whose features are known."""
+    logits = assignment @ sample.values
+    # The model's own prediction comes first even where rounding lets another class draw level.
+    order = [sample.prediction]
+    order += [int(c) for c in np.argsort(-logits, kind="stable") if c != sample.prediction]
+    shown = order[: 1 + n_rivals]
+    known = sample.label >= 0
+    if known and sample.label not in shown:
+        shown.append(sample.label)
+    sums = []
+    for c in shown:
+        columns = tuple(np.flatnonzero(assignment[c]).tolist())
+        sums.append(Sum(c, columns, tuple(float(sample.values[j]) for j in columns)))
+    own = assignment[sample.prediction]
+    changes = tuple(
+        Change(
+            c,
+            float(logits[sample.prediction] - logits[c]),
+            tuple(np.flatnonzero(own & ~assignment[c]).tolist()),
+            tuple(np.flatnonzero(assignment[c] & ~own).tolist()),
+        )
+        for c in shown[1:]
+    )
+    misled = None
+    if evidence is not None and known:
+        misled = misleading_feature(sample, assignment, evidence.class_means)
+    return Decision(
+        names,
+        tuple(sums),
+        changes,
+        sample.picture,
+        sample.maps,
+        None if evidence is None else evidence.heat_range,
+        sample.label if known else None,
+        misled,
+    )
+
+
+def misleading_feature(
+    sample: Sample, assignment: NDArray[np.bool_], class_means: NDArray[np.float64]
+) -> Misleading | None:
+    """Return the feature that moved a wrong decision furthest away from what is usual.
+
+    The lead of the predicted class over the true one is a sum over the features in which the two
+    differ. Each is compared with its mean in the true class; the largest deviation in favour of
+    the predicted class is the answer.
+    """
+    if sample.label == sample.prediction or np.isnan(class_means[sample.label]).any():
+        return None
+    usual = class_means[sample.label]
+    sign = assignment[sample.prediction].astype(int) - assignment[sample.label].astype(int)
+    pushed = np.where(sign == 0, -np.inf, sign * (sample.values - usual))
+    column = int(pushed.argmax())
+    return Misleading(
+        column, float(sample.values[column]), float(usual[column]), bool(sign[column] > 0)
+    )

@@ -1,0 +1,79 @@
+"""Explanation: what all explanations can do."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from abc import ABC, abstractmethod
+from html import escape
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from qpopt import InvalidFile
+from qpopt.files import replacing
+
+
+class Explanation(ABC):
+    """Something that can be drawn, written down and shown in a notebook."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What is explained."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as values that JSON can hold, without the images."""
+
+    @abstractmethod
+    def figure(self) -> tuple[Any, Any]:
+        """Draw the explanation with matplotlib; return the figure and its axes."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return the explanation in a few sentences."""
+
+    def __str__(self) -> str:
+        return f"{self.title}\n{self.summary()}"
+
+    def _repr_html_(self) -> str:
+        image = base64.b64encode(self._png()).decode()
+        lines = escape(self.summary()).replace("\n", "<br>")
+        title = escape(self.title)
+        return (
+            f"<h3>{title}</h3><p>{lines}</p>"
+            f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{image}">'
+        )
+
+    def save(self, directory: str | PathLike[str]) -> dict[str, Path]:
+        """Write the figure as PNG and the rest as JSON, named after the title.
+
+        Returns
+        -------
+        dict
+            The paths of the two files, under `figure` and `data`.
+        """
+        folder = Path(directory)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidFile(f"Cannot make the directory {folder}: {error.strerror}.") from error
+        stem = re.sub(r"[^\w]+", "-", self.title.lower()).strip("-")[:100] or "explanation"
+        paths = {"figure": folder / f"{stem}.png", "data": folder / f"{stem}.json"}
+        with replacing(paths["figure"]) as stream:
+            stream.write(self._png())
+        with replacing(paths["data"]) as stream:
+            stream.write(json.dumps(self.to_dict(), indent=1, ensure_ascii=False).encode())
+        return paths
+
+    def _png(self) -> bytes:
+        import matplotlib.pyplot as plt
+
+        figure, _ = self.figure()
+        stream = BytesIO()
+        figure.savefig(stream, format="png", dpi=110, bbox_inches="tight")
+        plt.close(figure)
+        return stream.getvalue()

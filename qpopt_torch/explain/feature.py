@@ -1,0 +1,183 @@
+"""A feature: where it fires, which classes use it, and how its values are distributed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from qpopt_torch.explain.draw import ACCENT, INK, NEUTRAL, draw_picture, plain, subplots
+from qpopt_torch.explain.evidence import Evidence
+from qpopt_torch.explain.explanation import Explanation
+from qpopt_torch.metrics.contrastiveness import two_modes
+
+SHOWN, ACROSS = 8, 4
+BINS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The values of a feature over all samples, and the mixture of two Gaussians that fits them.
+
+    Parameters
+    ----------
+    edges
+        Edges of the bins.
+    users, others
+        Samples by bin: those of classes that use the feature, and the rest.
+    modes
+        Mean, deviation and weight of each of the two modes; empty if all values are the same.
+    overlap
+        Area that the two modes share, from 0 to 1; 1 if there is only one.
+    """
+
+    edges: tuple[float, ...]
+    users: tuple[int, ...]
+    others: tuple[int, ...]
+    modes: tuple[tuple[float, float, float], ...]
+    overlap: float
+
+    def density(self, at: Any) -> Any:
+        """Return the density of the mixture at some values."""
+        x = np.asarray(at, dtype=np.float64)
+        parts = [
+            weight * np.exp(-0.5 * ((x - mean) / std) ** 2) / (std * np.sqrt(2 * np.pi))
+            for mean, std, weight in self.modes
+        ]
+        return np.sum(parts, axis=0) if parts else np.zeros_like(x)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureExplanation(Explanation):
+    """One selected feature.
+
+    Parameters
+    ----------
+    evidence
+        What was gathered.
+    column
+        Its column in the selection.
+    classes
+        The classes that use it, the one with the highest mean first.
+    distribution
+        Its values.
+    """
+
+    evidence: Evidence
+    column: int
+    classes: tuple[int, ...]
+    distribution: Distribution
+
+    @property
+    def title(self) -> str:
+        """The name of the feature."""
+        return self.evidence.names.features[self.column]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the classes that use it, where it is highest and how it is distributed."""
+        names, means = self.evidence.names, self.evidence.class_means[:, self.column]
+        found = self.distribution
+        return {
+            "feature": names.selection[self.column],
+            "name": self.title,
+            "classes": [
+                {
+                    "class": names.classes[c],
+                    "mean": None if np.isnan(means[c]) else float(means[c]),
+                }
+                for c in self.classes
+            ],
+            "strongest": list(self.evidence.of_feature[self.column]),
+            "distribution": {
+                "edges": list(found.edges),
+                "users": list(found.users),
+                "others": list(found.others),
+                "modes": [
+                    dict(zip(("mean", "std", "weight"), mode, strict=True)) for mode in found.modes
+                ],
+                "overlap": found.overlap,
+            },
+        }
+
+    def summary(self) -> str:
+        """Name the classes, and say how clearly the feature is on or off."""
+        names = [self.evidence.names.classes[c] for c in self.classes]
+        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        contrast = 100 * (1 - self.distribution.overlap)
+        return f"Used by {shown or 'no class'}.\nContrastiveness {contrast:.1f} %."
+
+    def figure(self) -> tuple[Any, Any]:
+        """Draw the samples where the feature is highest, and below them the distribution."""
+        evidence, found = self.evidence, self.distribution
+        shown = evidence.of_feature[self.column][:SHOWN]
+        limits = evidence.heat_range
+        n_rows = max(1, ceil(len(shown) / ACROSS))
+        fig, axes = subplots(n_rows + 1, ACROSS, 1.9, 2.0)
+        for axis in axes[:n_rows].flat:
+            axis.axis("off")
+        for axis, index in zip(axes[:n_rows].flat, shown, strict=False):
+            sample = evidence.samples[index]
+            axis.axis("on")
+            heat = None if sample.maps is None else sample.maps[self.column]
+            draw_picture(
+                axis, sample.picture, heat, None if limits is None else limits[self.column]
+            )
+            name = plain(evidence.names.classes[sample.label])[:22]
+            axis.set_xlabel(f"{name} {sample.values[self.column]:+.1f}", fontsize=7)
+        grid = axes[-1, 0].get_gridspec()
+        for axis in axes[-1]:
+            axis.remove()
+        bottom = fig.add_subplot(grid[-1, :])
+        edges = np.asarray(found.edges)
+        widths = np.diff(edges)
+        bottom.bar(edges[:-1], found.others, widths, align="edge", color=NEUTRAL, label="others")
+        bottom.bar(
+            edges[:-1],
+            found.users,
+            widths,
+            bottom=found.others,
+            align="edge",
+            color=ACCENT,
+            label="classes that use it",
+        )
+        at = np.linspace(edges[0], edges[-1], 200)
+        n_samples = sum(found.users) + sum(found.others)
+        bottom.plot(at, found.density(at) * n_samples * widths[0], color=INK, label="two modes")
+        bottom.set_xlabel("value, in standard units", fontsize=8)
+        bottom.set_ylabel("samples", fontsize=8)
+        bottom.legend(fontsize=7, frameon=False)
+        fig.suptitle(plain(self.title), fontsize=11)
+        return fig, [*axes[:n_rows].flat, bottom]
+
+
+def explain_feature(evidence: Evidence, d: int | str) -> FeatureExplanation:
+    """Explain a selected feature, given by its index in the dense model or by its name."""
+    column = evidence.names.feature_column(d)
+    users = np.flatnonzero(evidence.assignment[:, column])
+    means = np.nan_to_num(evidence.class_means[users, column], nan=-np.inf)
+    order = users[np.argsort(-means, kind="stable")]
+    return FeatureExplanation(
+        evidence, column, tuple(order.tolist()), distribution_of(evidence, column)
+    )
+
+
+def distribution_of(evidence: Evidence, column: int) -> Distribution:
+    """Return how the values of a feature, given by its column, are distributed."""
+    values = evidence.values[:, column].astype(np.float64)
+    edges = np.histogram_bin_edges(values, BINS)
+    uses = evidence.assignment[evidence.labels, column]
+    users, others = (np.histogram(values[mask], edges)[0] for mask in (uses, ~uses))
+    fitted = two_modes(values)
+    modes: tuple[tuple[float, float, float], ...] = ()
+    if fitted is not None:
+        low, high, weight = fitted
+        modes = ((low.mean, low.stdev, weight), (high.mean, high.stdev, 1 - weight))
+    return Distribution(
+        tuple(edges.tolist()),
+        tuple(users.tolist()),
+        tuple(others.tolist()),
+        modes,
+        1.0 if fitted is None else fitted[0].overlap(fitted[1]),
+    )

@@ -1,0 +1,157 @@
+"""Neighbours: classes that differ in one feature, and a map of all classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt_torch.explain.draw import ACCENT, plain, subplots
+from qpopt_torch.explain.explanation import Explanation
+from qpopt_torch.explain.names import Names
+from qpopt_torch.sparse import SparseClassifier
+
+LISTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours(Explanation):
+    """How close the classes are by the features that they share.
+
+    Parameters
+    ----------
+    names
+        Names of classes and features.
+    assignment
+        Boolean, classes × selected features.
+    pairs
+        Pairs of classes that differ in one feature each, as (first, second, feature of the first
+        alone, feature of the second alone), features as columns.
+    """
+
+    names: Names
+    assignment: NDArray[np.bool_]
+    pairs: tuple[tuple[int, int, int, int], ...]
+
+    @property
+    def title(self) -> str:
+        """What is shown."""
+        return "Neighbouring classes"
+
+    @cached_property
+    def tree(self) -> NDArray[np.float64]:
+        """Average linkage of the classes, as scipy writes it, leaves in their best order.
+
+        The distance of two classes is the share of features that they do not have in common.
+        """
+        from scipy.cluster.hierarchy import linkage
+        from scipy.spatial.distance import pdist
+
+        if len(self.assignment) < 2:
+            return np.zeros((0, 4))
+        distances = pdist(self.assignment, "jaccard")
+        tree: NDArray[np.float64] = linkage(distances, "average", optimal_ordering=True)
+        return tree
+
+    @cached_property
+    def class_order(self) -> tuple[int, ...]:
+        """The classes in the order of the leaves of the tree."""
+        from scipy.cluster.hierarchy import leaves_list
+
+        if not len(self.tree):
+            return tuple(range(len(self.assignment)))
+        return tuple(leaves_list(self.tree).tolist())
+
+    @cached_property
+    def feature_order(self) -> tuple[int, ...]:
+        """The features, each where the classes that use it are on average."""
+        place = np.empty(len(self.class_order))
+        place[list(self.class_order)] = np.arange(len(self.class_order))
+        counts = np.maximum(self.assignment.sum(axis=0), 1)
+        centres = (self.assignment * place[:, None]).sum(axis=0) / counts
+        return tuple(np.argsort(centres, kind="stable").tolist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pairs, the tree and the order of the classes."""
+        classes, features = self.names.classes, self.names.features
+        return {
+            "pairs": [
+                {
+                    "classes": [classes[a], classes[b]],
+                    "features": [features[i], features[j]],
+                }
+                for a, b, i, j in self.pairs
+            ],
+            "order": [classes[c] for c in self.class_order],
+            "tree": self.tree.tolist(),
+        }
+
+    def summary(self) -> str:
+        """Count the pairs and name the first ones."""
+        classes, features = self.names.classes, self.names.features
+        lines = [f"{len(self.pairs)} pairs of classes differ in one feature."]
+        lines += [
+            f"{classes[a]} has {features[i]} where {classes[b]} has {features[j]}."
+            for a, b, i, j in self.pairs[:LISTED]
+        ]
+        return "\n".join(lines)
+
+    def figure(self) -> tuple[Any, Any]:
+        """Draw the tree of the classes beside the assignment in its order."""
+        from scipy.cluster.hierarchy import dendrogram
+
+        n_classes, n_select = self.assignment.shape
+        height = max(2.5, 0.16 * n_classes + 1)
+        fig, axes = subplots(1, 2, max(3.0, 0.11 * n_select + 1), height)
+        left, right = axes[0]
+        if len(self.tree):
+            dendrogram(
+                self.tree,
+                orientation="left",
+                no_labels=True,
+                ax=left,
+                color_threshold=0,
+                above_threshold_color="#52606d",
+            )
+        left.set_ylim(10 * n_classes, 0)
+        left.axis("off")
+        shown = self.assignment[np.ix_(self.class_order, self.feature_order)]
+        rows, columns = np.nonzero(shown)
+        right.scatter(columns, rows, s=14, marker="s", color=ACCENT)
+        right.set_ylim(n_classes - 0.5, -0.5)
+        right.set_yticks(
+            range(n_classes), [plain(self.names.classes[c]) for c in self.class_order], fontsize=6
+        )
+        right.set_xticks(
+            range(n_select),
+            [plain(self.names.features[j]) for j in self.feature_order],
+            fontsize=6,
+            rotation=90,
+        )
+        for side in ("top", "right"):
+            right.spines[side].set_visible(False)
+        fig.suptitle(self.title, fontsize=11)
+        return fig, axes[0]
+
+
+def explain_neighbours(
+    model: SparseClassifier, *, class_names: Sequence[str] | None = None
+) -> Neighbours:
+    """Find the classes that differ in one feature, and a tree of all classes."""
+    return neighbours_of(Names(model, class_names), model.assignment)
+
+
+def neighbours_of(names: Names, assignment: NDArray[np.bool_]) -> Neighbours:
+    """Find the neighbours of an assignment."""
+    counts = assignment.astype(np.int64)
+    alone = counts @ (1 - counts).T
+    pairs = []
+    for a, b in np.argwhere(np.triu((alone == 1) & (alone.T == 1), 1)).tolist():
+        i = int(np.flatnonzero(assignment[a] & ~assignment[b])[0])
+        j = int(np.flatnonzero(assignment[b] & ~assignment[a])[0])
+        pairs.append((a, b, i, j))
+    return Neighbours(names, assignment, tuple(pairs))

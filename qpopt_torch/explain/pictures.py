@@ -1,0 +1,117 @@
+"""Turning the inputs of a model back into something that a person can look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from qpopt_torch.errors import LoaderError
+
+PICTURE_SIDE = 192
+"""Longest side of a kept image, in pixels."""
+MAP_SIDE = 28
+"""Longest side of a kept feature map."""
+SERIES_LENGTH = 240
+"""Points kept of a series."""
+
+ToImage = Callable[[Tensor], Any] | tuple[Sequence[float], Sequence[float]]
+"""A function of one input that returns an image, or the mean and deviation of the channels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One input as a person sees it.
+
+    Parameters
+    ----------
+    kind
+        `image`, `series` (lines over a common axis) or `none`.
+    values
+        uint8, height × width × 3 for an image; float, channels × length for a series.
+    """
+
+    kind: Literal["image", "series", "none"]
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, x: Tensor, to_image: ToImage | None = None) -> Picture:
+        """Return the picture of one input, without its batch axis.
+
+        Inputs of shape channels × height × width are images, those with fewer axes are series, and
+        anything else has no picture. Without `to_image`, the range of every image is stretched to
+        that of the screen.
+        """
+        x = x.detach().cpu()
+        if callable(to_image):
+            return cls("image", _small(_pixels(to_image(x))))
+        if not x.is_floating_point() or x.ndim not in (1, 2, 3) or 0 in x.shape:
+            return cls("none", np.zeros(0))
+        if x.ndim < 3:
+            lines = x.float().reshape(-1, x.shape[-1])
+            return cls("series", _shorter(lines).numpy())
+        if to_image is not None:
+            mean, std = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in to_image)
+            if {len(mean), len(std)} - {1, len(x)}:
+                raise LoaderError(
+                    f"to_image has {len(mean)} means and {len(std)} deviations; the inputs have "
+                    f"{len(x)} channels."
+                )
+            shown = (x.float() * std + mean).clamp(0, 1)
+        else:
+            shown = torch.nan_to_num(x.float())
+            low, high = shown.min(), shown.max()
+            shown = (shown - low) / (high - low if high > low else 1.0)
+        if len(shown) != 3:
+            # What is neither grey nor colour is shown by the mean of its channels.
+            shown = shown.mean(0, keepdim=True).expand(3, -1, -1)
+        return cls("image", _small(_pixels(shown.permute(1, 2, 0).numpy())))
+
+
+def small_maps(maps: Tensor, side: int = MAP_SIDE) -> NDArray[np.float16]:
+    """Return feature maps, features × positions …, averaged down to at most `side` an axis."""
+    maps = maps.detach().float().cpu()
+    goal = [min(side, size) for size in maps.shape[1:]]
+    if goal != list(maps.shape[1:]) and len(goal) in (1, 2):
+        pool = F.adaptive_avg_pool1d if len(goal) == 1 else F.adaptive_avg_pool2d
+        maps = pool(maps, goal)  # type: ignore[arg-type]
+    return maps.clamp(-6e4, 6e4).half().numpy()
+
+
+def _pixels(image: Any) -> NDArray[np.uint8]:
+    """Return an array or a PIL image as uint8, height × width × 3."""
+    values = np.asarray(image)
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if values.ndim != 3 or values.shape[2] not in (1, 3, 4):
+        raise LoaderError(
+            f"to_image returned the shape {values.shape}; an image is height × width, or height × "
+            "width × 1, 3 or 4."
+        )
+    if values.dtype.kind == "f":
+        values = np.rint(255 * np.clip(np.nan_to_num(values), 0, 1))
+    values = values[:, :, :3].astype(np.uint8)
+    return np.repeat(values, 3, axis=2) if values.shape[2] == 1 else values
+
+
+def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    height, width = pixels.shape[:2]
+    scale = PICTURE_SIDE / max(height, width)
+    if scale >= 1:
+        return pixels
+    from PIL import Image
+
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS))
+
+
+def _shorter(lines: Tensor) -> Tensor:
+    if lines.shape[1] <= SERIES_LENGTH:
+        return lines
+    return F.interpolate(lines[None], SERIES_LENGTH, mode="linear", align_corners=True)[0]

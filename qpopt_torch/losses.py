@@ -1,0 +1,53 @@
+"""The feature diversity loss."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+BETA_PER_POSITION = 0.001
+"""Weight of the loss for every position of a feature map: 0.196 for maps of 14 × 14."""
+
+
+def feature_diversity_loss(
+    logits: Tensor, features: Tensor, maps: Tensor, weights: Tensor
+) -> Tensor:
+    """Reward features of the predicted class for looking at different places.
+
+    For a sample with predicted class ĉ, features f and maps M,
+
+        L = − Σ_xy max_d [ softmax_xy(M^d) · f_d / max f · |w_ĉd| / ‖w_ĉ‖₂ ],
+
+    averaged over the batch.
+
+    Parameters
+    ----------
+    logits
+        N × classes; they decide ĉ.
+    features
+        Pooled features, N × D.
+    maps
+        N × D × positions (one or several axes).
+    weights
+        w, classes × D.
+
+    Returns
+    -------
+    Tensor
+        One number, at most 0 for features that are not negative.
+    """
+    positions = maps.flatten(2).float()
+    values = features.float()
+    rows = weights.float()[logits.argmax(1)]
+    rows = rows.abs() / rows.norm(dim=1, keepdim=True).clamp_min(1e-12)
+    largest = values.amax(1, keepdim=True)
+    # Where no feature is positive there is nothing to spread.
+    shares = torch.where(largest > 0, values / largest.clamp_min(1e-12), torch.zeros_like(values))
+    weighted = positions.softmax(2) * (shares * rows)[..., None]
+    diversity: Tensor = weighted.amax(1).sum(1).mean()
+    return -diversity
+
+
+def default_beta(n_positions: int) -> float:
+    """Return the weight of the loss for maps with this many positions."""
+    return BETA_PER_POSITION * n_positions

@@ -1,0 +1,110 @@
+"""How the output of a layer is read as feature maps, and how those become pooled features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+PREFIXES = (0, 1, 2, 5)
+"""Numbers of tokens that stand before the patches: none, a class token, one more, registers."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the channels and positions of a layer's output are, and how it is pooled.
+
+    Parameters
+    ----------
+    channels
+        Whether the channels come first (N, D, …) or last (N, …, D).
+    pooling
+        `mean` or `max` over the positions; `token` when the first token is the feature and the
+        patch tokens are the map.
+    prefix
+        How many tokens before the patches are no positions.
+    relu
+        Whether a ReLU that is no module of its own lies between the output and the pooling.
+    """
+
+    channels: Literal["first", "last"]
+    pooling: Literal["mean", "max", "token"] = "mean"
+    prefix: int = 0
+    relu: bool = False
+
+    def maps(
+        self, output: Tensor, *, like: Tensor | None = None, selection: Tensor | None = None
+    ) -> Tensor:
+        """Return the feature maps, N × channels × positions (one or several axes).
+
+        Parameters
+        ----------
+        output
+            The output of the feature layer.
+        like
+            The input of the model: tokens are laid out as a grid of its proportions.
+        selection
+            Indices of the channels to keep; all of them without it.
+        """
+        axis = 1 if self.channels == "first" else output.ndim - 1
+        if selection is not None:
+            output = output.index_select(axis, selection)
+        if self.channels == "last":
+            output = output[:, self.prefix :].movedim(-1, 1)
+        if self.relu:
+            output = torch.relu(output)
+        if self.channels == "last" and output.ndim == 3 and like is not None:
+            grid = token_grid(output.shape[2], like)
+            output = output if grid is None else output.reshape(*output.shape[:2], *grid)
+        return output
+
+    def pool(self, output: Tensor) -> Tensor:
+        """Return the pooled features, N × channels, of the output of the feature layer."""
+        if self.pooling == "token":
+            return torch.relu(output[:, 0]) if self.relu else output[:, 0]
+        positions = self.maps(output).flatten(2)
+        return positions.amax(2) if self.pooling == "max" else positions.mean(2)
+
+
+def token_grid(n_tokens: int, like: Tensor) -> tuple[int, int] | None:
+    """Return the rows and columns into which `n_tokens` patches of an image-like input fall.
+
+    None when the input has no height and width, or no grid has its proportions.
+    """
+    if like.ndim != 4:
+        return None
+    height, width = like.shape[-2:]
+    rows = round((n_tokens * height / width) ** 0.5)
+    if rows < 1 or n_tokens % rows:
+        return None
+    columns = n_tokens // rows
+    # Patches are whole, so a grid may miss the proportions by less than one of them.
+    if abs(columns - rows * width / height) >= 1:
+        return None
+    return rows, columns
+
+
+def layouts(shape: torch.Size, n_features: int) -> Iterator[Layout]:
+    """Yield every reading of an output of this shape as maps of `n_features` channels."""
+    if len(shape) < 3 or prod(shape[1:]) <= n_features:
+        return
+    for relu in (False, True):
+        if shape[1] == n_features:
+            yield Layout("first", "mean", relu=relu)
+            yield Layout("first", "max", relu=relu)
+        if shape[-1] != n_features:
+            continue
+        if len(shape) > 3:
+            yield Layout("last", "mean", relu=relu)
+            yield Layout("last", "max", relu=relu)
+            continue
+        for prefix in PREFIXES:
+            if shape[1] > prefix:
+                yield Layout("last", "mean", prefix, relu)
+            if shape[1] > prefix > 0:
+                yield Layout("last", "token", prefix, relu)
+        yield Layout("last", "max", relu=relu)

@@ -1,0 +1,79 @@
+"""Metrics: all that was measured of one model, to print and to keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from math import isnan
+from os import PathLike
+from typing import Any
+
+from qpopt.files import replacing
+
+TITLES = {
+    "accuracy": "Accuracy",
+    "sid5": "SID@5",
+    "diversity5": "Diversity@5",
+    "class_independence": "Class-Independence",
+    "contrastiveness": "Contrastiveness",
+    "correlation": "Correlation",
+    "structural_grounding": "Structural Grounding",
+    "feature_alignment": "Feature alignment",
+}
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """How good and how readable a model is; everything but the counts is in percent.
+
+    Parameters
+    ----------
+    accuracy
+        Samples whose largest logit is that of their class.
+    n_features, n_per_class
+        Features that any class uses, and how many a class uses on average.
+    sid5, diversity5
+        Whether the features of a decision look at different places; None without feature maps.
+    class_independence, contrastiveness, correlation
+        Whether the features are general, either on or off, and unlike each other.
+    structural_grounding, feature_alignment
+        Agreement with attributes that people have named; None without attributes.
+    n_samples, n_train_samples
+        Samples behind the accuracy and diversity, and behind the other metrics if these were
+        taken from training samples (0 if not).
+    """
+
+    accuracy: float
+    n_features: int
+    n_per_class: float
+    sid5: float | None
+    diversity5: float | None
+    class_independence: float
+    contrastiveness: float
+    correlation: float
+    structural_grounding: float | None
+    feature_alignment: float | None
+    n_samples: int
+    n_train_samples: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as JSON can hold them; what is undefined is None."""
+        return {
+            key: None if isinstance(value, float) and isnan(value) else value
+            for key, value in asdict(self).items()
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the values as a JSON file."""
+        with replacing(path) as stream:
+            stream.write(json.dumps(self.to_dict(), indent=1).encode())
+
+    def __str__(self) -> str:
+        values = self.to_dict()
+        rows = [
+            (title, "–" if values[key] is None else f"{values[key]:.1f} %")
+            for key, title in TITLES.items()
+        ]
+        rows.insert(1, ("Features", str(self.n_features)))
+        rows.insert(2, ("Features per class", f"{self.n_per_class:g}"))
+        return "\n".join(f"{title:<21}{value:>8}" for title, value in rows)

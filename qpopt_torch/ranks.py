@@ -1,0 +1,62 @@
+"""Working with several processes: agreement between ranks, and samples that are seen twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch.distributed as dist
+from torch.utils.data import DistributedSampler
+
+from qpopt import QpoptError
+
+T = TypeVar("T")
+
+
+def active() -> bool:
+    """Whether a group of processes is at work."""
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
+def is_first() -> bool:
+    """Whether this is the process that speaks and writes for all."""
+    return not active() or dist.get_rank() == 0
+
+
+def on_all(function: Callable[[], T]) -> list[T]:
+    """Call a function on every rank and return all results, in the order of the ranks.
+
+    An error on one rank is raised on all of them, so that none waits for ever.
+    """
+    if not active():
+        return [function()]
+    answer: tuple[Any, Exception | None]
+    failure: Exception | None = None
+    try:
+        answer = (function(), None)
+    except Exception as error:
+        failure = error
+        # Whatever it was, the other ranks get something that can be pickled.
+        same = isinstance(error, QpoptError)
+        answer = (None, error if same else QpoptError(f"{type(error).__name__}: {error}"))
+    answers: list[tuple[Any, Exception | None]] = [(None, None)] * dist.get_world_size()
+    dist.all_gather_object(answers, answer)
+    if failure is not None:
+        raise failure
+    for rank, (_, wrong) in enumerate(answers):
+        if wrong is not None:
+            raise type(wrong)(f"On rank {rank}: {wrong}")
+    return [value for value, _ in answers]
+
+
+def repeated_samples(loader: Any) -> int:
+    """Return how many samples at the end of this rank's share another rank sees as well.
+
+    A DistributedSampler gives every rank the same number of samples by repeating some.
+    """
+    sampler = getattr(loader, "sampler", None)
+    if not isinstance(sampler, DistributedSampler) or sampler.drop_last:
+        return 0
+    n_samples = len(sampler.dataset)  # type: ignore[arg-type]
+    positions = range(sampler.rank, sampler.total_size, sampler.num_replicas)
+    return sum(position >= n_samples for position in positions)

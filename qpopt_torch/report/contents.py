@@ -1,0 +1,156 @@
+"""What the page needs to know, as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qpopt_torch.explain import Evidence, Sample
+from qpopt_torch.explain.decision import misleading_feature
+from qpopt_torch.explain.feature import distribution_of
+from qpopt_torch.explain.neighbours import neighbours_of
+from qpopt_torch.explain.pictures import Picture
+from qpopt_torch.report.encode import TINY, encode_images, encode_maps, encode_series
+
+MAPS_SHARE = 0.3
+"""Share of the page's size that feature maps may take."""
+PAGE_BYTES = 200_000
+"""Room for the page itself."""
+
+
+def contents(gallery: Evidence, decisions: Evidence, max_bytes: int) -> dict[str, Any]:
+    """Return the data of the page.
+
+    Parameters
+    ----------
+    gallery
+        Gives the samples that show classes and features, and what is usual in a class.
+    decisions
+        Gives the decisions and the accuracy of every class; may be the same.
+    max_bytes
+        Size that the page should not exceed.
+    """
+    numbers: dict[tuple[int, int], int] = {}
+    samples: list[Sample] = []
+
+    def number(evidence: Evidence, index: int) -> int:
+        """Return the place of a sample among those of the page."""
+        key = (id(evidence), index)
+        if key not in numbers:
+            numbers[key] = len(samples)
+            samples.append(evidence.samples[index])
+        return numbers[key]
+
+    means = gallery.class_means
+    data = {
+        "classes": _classes(gallery, decisions, number),
+        "features": _features(gallery, number),
+        "assignment": [np.flatnonzero(row).tolist() for row in gallery.assignment],
+        "means": [[_rounded(value) for value in row] for row in means],
+        "wrong": [
+            {"sample": number(decisions, i), **_misled(decisions.samples[i], gallery)}
+            for i in decisions.wrong
+        ],
+        "right": [{"sample": number(decisions, i)} for i in decisions.right],
+        "confusions": _confusions(decisions),
+        **_map(gallery),
+    }
+    return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)))}
+
+
+def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
+    counts = np.bincount(decisions.labels, minlength=len(decisions.assignment))
+    right = decisions.labels[decisions.labels == decisions.predictions]
+    hits = np.bincount(right, minlength=len(decisions.assignment))
+    return [
+        {
+            "name": name,
+            "n": int(counts[c]),
+            "right": int(hits[c]),
+            "samples": [number(gallery, i) for i in gallery.of_class[c]],
+        }
+        for c, name in enumerate(gallery.names.classes)
+    ]
+
+
+def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
+    features = []
+    for column, name in enumerate(gallery.names.features):
+        found = distribution_of(gallery, column)
+        features.append(
+            {
+                "name": name,
+                "index": gallery.names.selection[column],
+                "samples": [number(gallery, i) for i in gallery.of_feature[column]],
+                "low": _rounded(found.edges[0]),
+                "high": _rounded(found.edges[-1]),
+                "users": list(found.users),
+                "others": list(found.others),
+                "modes": [[_rounded(value, 4) for value in mode] for mode in found.modes],
+                "contrastiveness": _rounded(100 * (1 - found.overlap), 1),
+            }
+        )
+    return features
+
+
+def _misled(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
+    found = misleading_feature(sample, gallery.assignment, gallery.class_means)
+    if found is None:
+        return {}
+    return {"feature": found.column, "usual": _rounded(found.usual), "fired": found.fired}
+
+
+def _confusions(decisions: Evidence) -> list[list[int]]:
+    """Return label, prediction and count of all mistakes, the most frequent first."""
+    wrong = decisions.labels != decisions.predictions
+    pairs = zip(
+        decisions.labels[wrong].tolist(), decisions.predictions[wrong].tolist(), strict=True
+    )
+    return [[a, b, count] for (a, b), count in Counter(pairs).most_common()]
+
+
+def _map(gallery: Evidence) -> dict[str, Any]:
+    found = neighbours_of(gallery.names, gallery.assignment)
+    return {
+        "pairs": [list(pair) for pair in found.pairs],
+        "tree": [[int(a), int(b), _rounded(height)] for a, b, height, _ in found.tree.tolist()],
+        "class_order": list(found.class_order),
+        "feature_order": list(found.feature_order),
+    }
+
+
+def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str, Any]:
+    heat = encode_maps(samples, gallery.heat_range, int(MAPS_SHARE * budget))
+    described: list[dict[str, Any]] = []
+    images: list[Picture] = []
+    for place, sample in enumerate(samples):
+        entry: dict[str, Any] = {
+            "label": sample.label,
+            "pred": sample.prediction,
+            "index": sample.index,
+            "z": [_rounded(value, 3) for value in sample.values],
+        }
+        if heat.grid:
+            entry["maps"] = heat.texts[place]
+        if sample.picture.kind == "image":
+            height, width = sample.picture.values.shape[:2]
+            entry["image"], entry["ratio"] = len(images), round(width / height, 3)
+            images.append(sample.picture)
+        elif sample.picture.kind == "series":
+            entry["series"] = encode_series(sample.picture)
+        described.append(entry)
+    sides = [max(picture.values.shape[:2]) for picture in images]
+    return {
+        "samples": described,
+        "images": encode_images(images, budget - len(json.dumps(described)) - PAGE_BYTES),
+        "grid": list(heat.grid),
+        "sharp": bool(sides) and max(sides) <= TINY,
+    }
+
+
+def _rounded(value: float, digits: int = 2) -> float | None:
+    return round(float(value), digits) if np.isfinite(value) else None

@@ -1,0 +1,86 @@
+"""The first section of the report: how good the model is, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from qpopt import __version__
+from qpopt_torch.metrics.summary import TITLES, Metrics
+from qpopt_torch.sparse import SparseClassifier
+
+MEANINGS = {
+    "accuracy": "samples whose class is recognised",
+    "sid5": "the features of a decision look at different places",
+    "diversity5": "the same, without evening out the strength of the maps",
+    "class_independence": "features are general and do not belong to one class",
+    "contrastiveness": "features are clearly on or off",
+    "correlation": "features that say the same; low is better",
+    "structural_grounding": "classes that people find alike share features",
+    "feature_alignment": "features follow attributes that people have named",
+}
+
+
+def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]:
+    """Return title, meaning and values of every metric that is known."""
+    values = metrics.to_dict()
+    others = {} if dense is None else dense.to_dict()
+    return [
+        {
+            "title": title,
+            "meaning": MEANINGS[key],
+            "value": values[key],
+            "dense": others.get(key),
+        }
+        for key, title in TITLES.items()
+        if values[key] is not None
+    ]
+
+
+def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:
+    """Return what is known of the solve behind the model."""
+    solution = model.solution
+    if solution is None or solution.objective is None:
+        return []
+    rows = [("Objective", f"{solution.objective:.4f}")]
+    if solution.bound is not None and solution.gap is not None:
+        rows += [("Proven bound", f"{solution.bound:.4f}"), ("Gap", f"{100 * solution.gap:.2f} %")]
+    else:
+        rows.append(("Proven bound", "none"))
+    rows.append(("Status", str(solution.status)))
+    how = " with ".join(part for part in (solution.method, solution.solver) if part)
+    if how:
+        rows.append(("Method", how))
+    rows.append(("Time", f"{solution.seconds:.1f} s"))
+    if solution.seed is not None:
+        rows.append(("Seed", str(solution.seed)))
+    return rows
+
+
+def trace_points(model: SparseClassifier) -> list[list[float | None]]:
+    """Return seconds, objective and bound over the solve; None for what is not known."""
+    trace = () if model.solution is None else model.solution.trace
+    return [[v if v is not None and isfinite(v) else None for v in point] for point in trace]
+
+
+def setting_rows(
+    model: SparseClassifier, settings: Mapping[str, Any] | None
+) -> list[tuple[str, str]]:
+    """Return the settings of the model, and those that the user adds."""
+    head = model.sparse_head
+    per_class = sorted(set(model.assignment.sum(axis=1).tolist()))
+    rows = [
+        ("Architecture", type(model.backbone).__name__),
+        ("Classes", str(model.head.n_classes)),
+        ("Features to choose from", str(model.head.n_features)),
+        ("n_select", str(len(model.selection))),
+        ("n_per_class", " to ".join(map(str, (per_class[0], per_class[-1])[: len(per_class)]))),
+        ("Feature layer", model.head.layer or "none"),
+    ]
+    if head.adapter is not None:
+        hidden = head.adapter.config["hidden"]
+        rows.append(("Adapter", f"{hidden} hidden units" if hidden else "linear"))
+    rows += [(str(key), str(value)) for key, value in (settings or {}).items()]
+    rows.append(("qpopt", __version__))
+    return rows

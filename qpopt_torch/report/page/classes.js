@@ -1,0 +1,64 @@
+// The list of classes, and one class.
+function classesView() {
+  const status = h("p", { class: "note", role: "status" });
+  const order = { name: "Name", accuracy: "Least recognised first" };
+  let query = "", sorted = "name";
+  const cards = DATA.classes.map((entry, c) => h("li", null,
+    entry.samples.length ? h("a", { href: `#/class/${c}`, tabindex: -1, "aria-hidden": "true" }, picture(entry.samples[0])) : null,
+    h("div", { class: "card-title" }, classLink(c)),
+    h("div", { class: "note" }, entry.n ? `${percent(entry.right, entry.n)} of ${entry.n} recognised` : "no samples")));
+  const list = h("ul", { class: "cards small" });
+  const update = () => {
+    const shown = DATA.classes.map((_, c) => c).filter((c) => matches(className(c), query));
+    const share = (c) => (DATA.classes[c].n ? DATA.classes[c].right / DATA.classes[c].n : 2);
+    if (sorted === "accuracy") shown.sort((a, b) => share(a) - share(b));
+    else shown.sort((a, b) => className(a).localeCompare(className(b), undefined, { numeric: true }));
+    list.replaceChildren(...shown.map((c) => cards[c]));
+    status.textContent = query ? `${plural(shown.length, "class", "classes")} found` : plural(shown.length, "class", "classes");
+  };
+  const select = h("select", { on: { change: (event) => { sorted = event.target.value; update(); } } },
+    Object.entries(order).map(([key, text]) => h("option", { value: key }, text)));
+  update();
+  return [h("h2", { tabindex: -1 }, "Classes"),
+    h("div", { class: "controls" }, search("Find a class", (text) => { query = text; update(); }), h("label", null, "Order", select)),
+    status, list];
+}
+
+function classView(c) {
+  const entry = DATA.classes[c], columns = DATA.assignment[c];
+  const heading = columns.map((j) => h("th", { scope: "col" }, featureLink(j)));
+  const rows = entry.samples.map((id) => h("tr", null,
+    h("td", null, tile(id, null, "score ", h("b", null, signed(score(DATA.samples[id], c), 1)))),
+    columns.map((j) => h("td", null, valueTile(id, j)))));
+  const near = sharedWith(c).slice(0, 6);
+  const confused = DATA.confusions.filter(([label]) => label === c).slice(0, 8);
+  return [
+    h("a", { class: "back", href: "#/classes" }, "← All classes"),
+    h("h2", { tabindex: -1 }, entry.name),
+    h("p", { class: "lede" }, entry.n ? `${entry.right} of ${entry.n} samples recognised. ` : "",
+      `Its score is the sum of ${plural(columns.length, "feature")}.`),
+    rows.length ? [h("h3", null, "What the model sees in it"), scrolling("Samples and heat maps of the features",
+      h("table", { class: "grid" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, "Highest scores"), heading)), h("tbody", null, rows)))] : null,
+    h("h3", null, "Its features"),
+    h("ul", { class: "parts" }, columns.map((j) => classPart(c, j))),
+    h("h3", null, "Nearest classes"),
+    near.length ? h("table", { class: "plain" },
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col" }, "In common"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Contrast")))),
+      h("tbody", null, near.map(({ other, shared }) => h("tr", null, h("th", { scope: "row" }, classLink(other)),
+        h("td", null, `${shared} of ${columns.length}`),
+        h("td", { class: "number" }, h("a", { href: `#/contrast/${c}/${other}`, "aria-label": `Contrast with ${className(other)}` }, "Contrast")))))) : h("p", null, "No other class shares a feature with it."),
+    confused.length ? [h("h3", null, "Taken for"), h("ul", { class: "chips" }, confused.map(([, other, count]) =>
+      h("li", null, h("a", { href: `#/contrast/${c}/${other}` }, `${className(other)} × ${count}`))))] : null,
+  ];
+}
+
+function classPart(c, j) {
+  const here = DATA.means[c][j], elsewhere = meanElsewhere(j);
+  const others = usersOf[j].filter((other) => other !== c);
+  return h("li", null,
+    h("div", null, h("div", { class: "card-title" }, featureLink(j)),
+      h("p", { class: "note" }, here === null ? null : [`usually ${signed(here)} here`, elsewhere === null ? "" : `, ${signed(elsewhere)} where it is not used`]),
+      others.length ? [h("div", { class: "note" }, "Also part of"), chips(others)] : h("div", { class: "note" }, "Part of no other class")),
+    h("div", null, h("div", { class: "note" }, "Strongest in any class"),
+      h("div", { class: "tiles" }, DATA.features[j].samples.slice(0, 4).map((id) => namedTile(id, j)))));
+}

@@ -1,0 +1,43 @@
+// Any two classes side by side.
+function contrastView(a, b) {
+  if (!DATA.classes[1]) return [h("h2", { tabindex: -1 }, "Contrast"), h("p", null, "There is only one class.")];
+  const go = () => { location.hash = `#/contrast/${first.value}/${second.value}`; };
+  const names = DATA.classes.map((entry, c) => [entry.name, c]).sort((x, y) => x[0].localeCompare(y[0], undefined, { numeric: true }));
+  const picker = (label, chosen, id) => {
+    const select = h("select", { id, on: { change: go } }, names.map(([name, c]) => h("option", { value: c, selected: c === chosen }, name)));
+    return [select, h("label", null, label, select)];
+  };
+  const [first, firstLabel] = picker("First class", a, "contrast-first");
+  const [second, secondLabel] = picker("Second class", b, "contrast-second");
+  const swap = h("button", { type: "button", id: "contrast-swap", on: { click: () => { location.hash = `#/contrast/${b}/${a}`; } } }, "Swap");
+  const onlyA = DATA.assignment[a].filter((j) => !has(b, j));
+  const onlyB = DATA.assignment[b].filter((j) => !has(a, j));
+  const both = DATA.assignment[a].filter((j) => has(b, j));
+  const mistakes = DATA.confusions.filter(([x, y]) => (x === a && y === b) || (x === b && y === a))
+    .map(([x, y, n]) => `${className(x)} was taken for ${className(y)} ${plural(n, "time")}.`).join(" ");
+  return [
+    h("h2", { tabindex: -1 }, "Contrast"),
+    h("div", { class: "controls" }, firstLabel, secondLabel, swap),
+    a === b ? h("p", null, "Choose two different classes.") : [
+      h("p", { class: "lede", role: "status" }, `They share ${both.length} of ${DATA.assignment[a].length} features.`, mistakes ? ` ${mistakes}` : ""),
+      h("h3", null, "What tells them apart"), contrastGrid([...onlyA, ...onlyB], a, b),
+      both.length ? [h("h3", null, "What they share"), contrastGrid(both, a, b)] : null,
+    ],
+  ];
+}
+
+function contrastGrid(features, a, b) {
+  const perClass = window.matchMedia("(max-width: 46rem)").matches ? 2 : 3;
+  const samples = (c) => DATA.classes[c].samples.slice(0, perClass);
+  const cells = (c, j) => samples(c).map((id) => h("td", null, valueTile(id, j)));
+  const gap = () => h("td", { class: "gap", "aria-hidden": "true" });
+  const owner = (j) => (has(a, j) && has(b, j) ? "of both" : `of ${className(has(a, j) ? a : b)}`);
+  const usual = (c, j) => (DATA.means[c][j] === null ? "–" : signed(DATA.means[c][j], 1));
+  return scrolling("Heat maps of the features on samples of both classes", h("table", { class: "grid contrast" },
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, "Feature"),
+      h("th", { scope: "colgroup", colspan: Math.max(1, samples(a).length) }, classLink(a)), gap(),
+      h("th", { scope: "colgroup", colspan: Math.max(1, samples(b).length) }, classLink(b)))),
+    h("tbody", null, features.map((j) => h("tr", { "data-feature": j },
+      h("th", { scope: "row" }, featureLink(j), h("small", null, owner(j)), h("small", null, `usually ${usual(a, j)} | ${usual(b, j)}`)),
+      cells(a, j), gap(), cells(b, j))))));
+}

@@ -1,0 +1,50 @@
+// Building the page: everything that comes from the data becomes text, never markup.
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
+    else if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+const className = (c) => DATA.classes[c].name;
+const featureName = (j) => DATA.features[j].name;
+const classLink = (c, text) => h("a", { href: `#/class/${c}` }, text || className(c));
+const featureLink = (j, text) => h("a", { href: `#/feature/${j}` }, text || featureName(j));
+const signed = (value, digits = 2) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %` : "no samples");
+const plural = (count, one, many) => `${count} ${count === 1 ? one : many || one + "s"}`;
+const has = (c, j) => DATA.assignment[c].includes(j);
+
+const usersOf = DATA.features.map(() => []);
+DATA.assignment.forEach((columns, c) => columns.forEach((j) => usersOf[j].push(c)));
+
+// The score of a class is the sum of the values of its features.
+const score = (sample, c) => DATA.assignment[c].reduce((sum, j) => sum + sample.z[j], 0);
+
+function sharedWith(c) {
+  // Other classes by how many features they have in common with c.
+  return DATA.classes
+    .map((_, other) => ({ other, shared: DATA.assignment[other].filter((j) => has(c, j)).length }))
+    .filter((entry) => entry.other !== c && entry.shared > 0)
+    .sort((a, b) => b.shared - a.shared || a.other - b.other);
+}
+
+function meanElsewhere(j) {
+  // Mean over the classes that do not use a feature.
+  const values = DATA.means.filter((row, c) => !has(c, j) && row[j] !== null).map((row) => row[j]);
+  return values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
+}
+
+const plainText = (text) => text.toLowerCase().normalize("NFKD").replace(/[\u0300-\u036f]/g, "").replace(/[_\s]+/g, " ");
+const matches = (text, query) => plainText(query).split(" ").every((word) => plainText(text).includes(word));

@@ -1,0 +1,44 @@
+// The gallery of features, and one feature.
+function featuresView() {
+  const status = h("p", { class: "note", role: "status" });
+  const list = h("ul", { class: "cards" });
+  const cards = DATA.features.map((feature, j) => h("li", null,
+    h("div", { class: "card-title" }, featureLink(j)),
+    h("div", { class: "tiles three" }, feature.samples.slice(0, 6).map((id) => tile(id, j))),
+    histogram(j, false),
+    h("div", { class: "note" }, `${plural(usersOf[j].length, "class", "classes")}: `,
+      usersOf[j].slice(0, 4).map((c, i) => [i ? ", " : "", className(c)]), usersOf[j].length > 4 ? " …" : "")));
+  const update = (query) => {
+    // A feature is found by its own name and by the names of its classes.
+    const shown = cards.filter((_, j) => matches([featureName(j), ...usersOf[j].map(className)].join(" "), query));
+    list.replaceChildren(...shown);
+    status.textContent = plural(shown.length, "feature") + (query ? " found" : "");
+  };
+  update("");
+  return [h("h2", { tabindex: -1 }, "Features"),
+    h("div", { class: "controls" }, search("Find a feature or a class that uses it", update)), status, list];
+}
+
+function featureView(j) {
+  const feature = DATA.features[j];
+  const users = [...usersOf[j]].sort((a, b) => (DATA.means[b][j] ?? -99) - (DATA.means[a][j] ?? -99));
+  const others = DATA.means.map((row, c) => [row[j], c]).filter(([mean, c]) => mean !== null && !has(c, j)).sort((a, b) => b[0] - a[0]).slice(0, 5);
+  const table = (caption, entries) => h("table", { class: "plain" },
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, caption), h("th", { scope: "col", class: "number" }, "Usual value"))),
+    h("tbody", null, entries.map(([mean, c]) => h("tr", null, h("th", { scope: "row" }, classLink(c)), h("td", { class: "number" }, mean === null ? "–" : signed(mean))))));
+  return [
+    h("a", { class: "back", href: "#/features" }, "← All features"),
+    h("h2", { tabindex: -1 }, feature.name),
+    h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. Number ${feature.index} of the dense model.`),
+    h("details", null, h("summary", null, "Rename it, keep it or do without it"),
+      h("pre", null, `sparse.rename_features({${feature.index}: "a name"})\nsparsify(…, include=[${feature.index}])\nsparsify(…, exclude=[${feature.index}])`)),
+    h("div", { class: "feature-top" },
+      h("div", null, h("h3", null, "Where it is strongest"),
+        h("div", { class: "tiles" }, feature.samples.map((id) => namedTile(id, j))),
+        h("p", { class: "note" }, "At most two samples of a class are shown.")),
+      h("div", null, h("h3", null, "Its values"), histogram(j, true),
+        h("p", { class: "note" }, `The two modes are ${feature.contrastiveness} % apart (contrastiveness).`),
+        h("h3", null, "Classes"), table("Use it", users.map((c) => [DATA.means[c][j], c])),
+        others.length ? [h("h3", null, "Strongest where it is not used"), table("Do not use it", others)] : null)),
+  ];
+}

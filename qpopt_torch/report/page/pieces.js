@@ -1,0 +1,119 @@
+// Pieces that several sections use: pictures with heat maps, sums, histograms.
+const decoded = new Map();
+
+function levels(id) {
+  if (!decoded.has(id)) {
+    const text = DATA.samples[id].maps;
+    decoded.set(id, text ? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) : null);
+  }
+  return decoded.get(id);
+}
+
+function heatCanvas(id, j) {
+  const bytes = DATA.grid.length ? levels(id) : null;
+  if (!bytes) return null;
+  const [rows, columns] = DATA.grid;
+  // One pixel a position; the browser interpolates between them when it enlarges the canvas.
+  const canvas = h("canvas", { width: columns, height: rows, "aria-hidden": "true" });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  const start = j * rows * columns;
+  for (let i = 0; i < rows * columns; i += 1) {
+    const level = bytes[start + i] / 255;
+    image.data.set([240 + 15 * level, 70 + 150 * level * level, 10 + 30 * level, 165 * level ** 0.8], 4 * i);
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function picture(id, j = null) {
+  const sample = DATA.samples[id];
+  const described = `Sample of ${className(sample.label)}` + (j === null ? "" : `, heat map of ${featureName(j)}`);
+  if (sample.image !== undefined) {
+    const image = h("img", { src: DATA.images[sample.image], alt: described, class: DATA.sharp ? "sharp" : null, decoding: "async" });
+    const frame = h("span", { class: "picture" }, image, j === null ? null : heatCanvas(id, j));
+    frame.style.aspectRatio = sample.ratio;
+    return frame;
+  }
+  if (sample.series) {
+    const lines = sample.series.map((line) => {
+      const step = 100 / Math.max(1, line.length - 1);
+      return svg("polyline", { points: line.map((y, i) => `${(i * step).toFixed(2)},${(56 - 52 * y).toFixed(2)}`).join(" ") });
+    });
+    const drawing = svg("svg", { viewBox: "0 0 100 60", preserveAspectRatio: "none", role: "img", "aria-label": described }, lines);
+    return h("span", { class: "picture series" }, j === null ? null : heatCanvas(id, j), drawing);
+  }
+  return h("span", { class: "picture missing" }, `sample ${sample.index}`);
+}
+
+const tile = (id, j, ...caption) => h("figure", { class: "tile" }, picture(id, j), caption.length ? h("figcaption", null, caption) : null);
+const valueTile = (id, j) => tile(id, j, h("b", null, signed(DATA.samples[id].z[j])));
+const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j], 1)));
+
+function scrolling(label, ...children) {
+  return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, children);
+}
+
+function sumTable(sample, c, range, marked, note) {
+  const [low, high] = range;
+  const at = (value) => (100 * (value - low)) / (high - low || 1);
+  const rows = DATA.assignment[c].map((j) => {
+    const value = sample.z[j];
+    const bar = h("span", { class: value >= 0 ? "up" : null });
+    bar.style.left = `${at(Math.min(0, value))}%`;
+    bar.style.width = `${at(Math.max(0, value)) - at(Math.min(0, value))}%`;
+    const zero = h("i");
+    zero.style.left = `${at(0)}%`;
+    return h("tr", { class: marked === j ? "marked" : null },
+      h("th", { scope: "row" }, featureLink(j)), h("td", { class: "bar-cell", "aria-hidden": "true" }, bar, zero), h("td", null, signed(value)));
+  });
+  return h("table", { class: "sum" },
+    h("caption", null, classLink(c), note ? h("span", { class: "note" }, ` ${note}`) : null),
+    h("tbody", null, rows),
+    h("tfoot", null, h("tr", null, h("th", { scope: "row", colspan: 2 }, "adds up to"), h("td", null, signed(score(sample, c))))));
+}
+
+function valueRange(sample, classes) {
+  const values = classes.flatMap((c) => DATA.assignment[c].map((j) => sample.z[j]));
+  return [Math.min(0, ...values), Math.max(0, ...values)];
+}
+
+function histogram(j, withLegend) {
+  const feature = DATA.features[j];
+  const bins = feature.users.length;
+  const width = 200, height = withLegend ? 80 : 60, step = width / bins;
+  const total = feature.users.reduce((a, b, i) => a + b + feature.others[i], 0);
+  const binWidth = (feature.high - feature.low) / bins || 1;
+  const density = (x) => feature.modes.reduce((sum, [mean, std, weight]) =>
+    sum + (weight * Math.exp(-0.5 * ((x - mean) / std) ** 2)) / (std * Math.sqrt(2 * Math.PI)), 0) * total * binWidth;
+  const points = Array.from({ length: 161 }, (_, i) => density(feature.low + (i / 160) * (feature.high - feature.low)));
+  // Few samples are of classes that use a feature; the square root of the counts keeps them visible.
+  const tallest = Math.sqrt(Math.max(...feature.users.map((n, i) => n + feature.others[i]), ...points, 1));
+  const y = (count) => Math.min(height, (height * Math.sqrt(Math.max(0, count))) / tallest);
+  const bars = feature.users.map((users, i) => {
+    const all = y(users + feature.others[i]), rest = y(feature.others[i]);
+    return [svg("rect", { class: "others", x: i * step, y: height - rest, width: step * 0.9, height: rest }),
+      svg("rect", { class: "users", x: i * step, y: height - all, width: step * 0.9, height: all - rest })];
+  });
+  const curve = svg("path", { d: points.map((value, i) => `${i ? "L" : "M"}${((i / 160) * width).toFixed(1)} ${(height - y(value)).toFixed(1)}`).join("") });
+  const label = `Values of ${feature.name} from ${signed(feature.low, 1)} to ${signed(feature.high, 1)}; contrastiveness ${feature.contrastiveness} %`;
+  return h("div", null,
+    svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, bars, feature.modes.length ? curve : null,
+      svg("line", { x1: 0, x2: width, y1: height, y2: height })),
+    h("div", { class: "axis", "aria-hidden": "true" }, h("span", null, signed(feature.low, 1)), h("span", null, signed(feature.high, 1))),
+    withLegend ? h("p", { class: "legend" },
+      h("span", null, h("i", { class: "k-users" }), "classes that use it"),
+      h("span", null, h("i", { class: "k-others" }), "all others"),
+      h("span", null, h("i", { class: "k-line" }), "two modes fitted"),
+      h("span", null, "heights by square root")) : null);
+}
+
+function chips(classes, most = 10) {
+  const list = (members) => h("ul", { class: "chips" }, members.map((c) => h("li", null, classLink(c))));
+  if (classes.length <= most + 2) return list(classes);
+  return [list(classes.slice(0, most)), h("details", null, h("summary", null, `${classes.length - most} more`), list(classes.slice(most)))];
+}
+
+function search(label, onInput) {
+  return h("label", null, label, h("input", { type: "search", autocomplete: "off", spellcheck: "false", on: { input: (event) => onInput(event.target.value) } }));
+}

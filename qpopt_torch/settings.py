@@ -1,0 +1,141 @@
+"""The settings of the trainings, with the published schedule as defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import ClassVar, Literal
+
+from qpopt_torch.errors import TrainingError
+
+Amp = Literal["auto", "off", "bfloat16", "float16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """What all trainings by stochastic gradient descent share.
+
+    Parameters
+    ----------
+    epochs
+        Passes over the data.
+    momentum, weight_decay
+        Of the optimiser.
+    decay, decay_every
+        The learning rate is multiplied by `decay` every `decay_every` epochs.
+    beta
+        Weight of the feature diversity loss; `auto` takes 0.001 for every position of a map.
+    amp
+        Precision of the forward pass; `auto` takes bfloat16 or float16 on a GPU.
+    seed
+        Fixes everything random; every epoch has its own stream, so a resumed training ends the
+        same.
+    """
+
+    may_be_auto: ClassVar[tuple[str, ...]] = ("beta",)
+
+    epochs: int
+    momentum: float
+    weight_decay: float = 5e-4
+    decay: float = 0.4
+    decay_every: int
+    beta: float | Literal["auto"] = "auto"
+    amp: Amp = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "decay_every"):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= (name == "decay_every")):
+                raise TrainingError(f"{name} must be a whole number of epochs, not {value!r}.")
+        for name in ("momentum", "weight_decay", "decay", "beta", "lr", "head_lr", "dropout"):
+            value = getattr(self, name, 0.0)
+            if value == "auto" and name in self.may_be_auto:
+                continue
+            if not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
+                raise TrainingError(f"{name} must be a number of at least 0, not {value!r}.")
+        if self.amp not in ("auto", "off", "bfloat16", "float16"):
+            raise TrainingError(f"amp must be auto, off, bfloat16 or float16, not {self.amp!r}.")
+
+    def rate(self, epoch: int) -> float:
+        """Return the factor of the learning rate in an epoch, counted from 0."""
+        return float(self.decay ** (epoch // self.decay_every))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuning(Schedule):
+    """Fine-tuning of a sparse classifier, backbone and all, towards its fixed assignment.
+
+    Parameters
+    ----------
+    lr
+        Learning rate; `auto` tries a few for some steps and takes the best.
+    """
+
+    may_be_auto: ClassVar[tuple[str, ...]] = ("beta", "lr")
+
+    epochs: int = 40
+    lr: float | Literal["auto"] = "auto"
+    momentum: float = 0.95
+    decay_every: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseTraining(Schedule):
+    """Training of the dense model, before anything is selected.
+
+    Parameters
+    ----------
+    lr, head_lr
+        Learning rates of the backbone and of the head.
+    dropout
+        Chance that a feature is left out in front of the head.
+    """
+
+    epochs: int = 150
+    lr: float = 5e-3
+    head_lr: float = 1e-2
+    momentum: float = 0.9
+    decay_every: int = 30
+    dropout: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdapterTraining:
+    """Training of an adapter between a frozen backbone and the fixed assignment.
+
+    Parameters
+    ----------
+    kind
+        `linear`, or `mlp` for one hidden ReLU layer beside it.
+    hidden
+        Width of the hidden layer.
+    epochs, batch_size
+        Passes over the features, and how many go into a step.
+    lr, weight_decay
+        Of the AdamW optimiser; the rate falls to 0 along a cosine.
+    smoothing
+        Label smoothing.
+    noise
+        Chance that a feature of the backbone is left out while training.
+    seed
+        Fixes everything random.
+    """
+
+    kind: Literal["linear", "mlp"] = "linear"
+    hidden: int = 1024
+    epochs: int = 30
+    batch_size: int = 128
+    lr: float = 1e-3
+    weight_decay: float = 1.0
+    smoothing: float = 0.1
+    noise: float = 0.6
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("linear", "mlp"):
+            raise TrainingError(f"The adapter must be linear or mlp, not {self.kind!r}.")
+        for name in ("hidden", "epochs", "batch_size"):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= 1):
+                raise TrainingError(f"{name} must be a whole number of at least 1, not {value!r}.")

@@ -1,0 +1,78 @@
+"""The semidefinite bound against brute force: valid at every iterate."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qpopt.bounds.reduced import reduce
+from qpopt.bounds.semidefinite import Semidefinite
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets, brute_force, value
+
+
+def rounding(objective: float) -> float:
+    return 1e-9 * max(1.0, abs(objective))
+
+
+def started(instance, **options):
+    reduced = reduce(instance)
+    return Semidefinite(reduced, **options) if reduced.n_select else None
+
+
+@settings(max_examples=60)
+@given(awkward_instances(), st.integers(1, 4))
+def test_every_iterate_is_valid(instance, steps):
+    bound = started(instance)
+    if bound is None:
+        return
+    best = brute_force(instance).objective
+    for _ in range(8):
+        assert bound.value() >= best - rounding(best)
+        bound.round(steps)
+    assert bound.value() >= best - rounding(best)
+
+
+@settings(max_examples=40)
+@given(awkward_instances(max_features=7), st.integers(1, 30))
+def test_deciding_a_feature_is_valid(instance, steps):
+    bound = started(instance)
+    if bound is None:
+        return
+    bound.round(steps)
+    features = bound.features()
+    for selection in all_selections(instance):
+        z = value(instance, selection, best_class_sets(instance, selection))
+        for position, d in enumerate(bound.reduced.free):
+            limit = features.with_feature if d in selection else features.without_feature
+            assert limit[position] >= z - rounding(z)
+
+
+def test_converges_to_the_optimum_where_the_relaxation_is_exact(toy):
+    bound = started(toy)
+    for _ in range(40):
+        bound.round()
+    assert bound.value() >= 12.9
+    assert bound.value() < 13.2
+
+
+def test_restricting_and_extending_keep_the_bound_valid():
+    rng = np.random.default_rng(3)
+    from qpopt import Instance
+
+    A = rng.uniform(0, 3, (4, 9))
+    R = np.triu(rng.uniform(0, 1, (9, 9)) * (rng.random((9, 9)) < 0.5), 1)
+    instance = Instance(A, R + R.T, rng.uniform(0, 1, 9), 4, 2)
+    best = brute_force(instance)
+    bound = Semidefinite(reduce(instance, np.array(best.selection)))
+    bound.round()
+    bound.extend(reduce(instance))
+    for _ in range(12):
+        bound.round()
+        assert bound.value() >= best.objective
+    converged = bound.value()
+    rest = np.setdiff1d(np.arange(9), best.selection)
+    bound.restrict(reduce(instance, np.union1d(best.selection, rest[:2])))
+    bound.round()
+    assert best.objective <= bound.value() <= converged + 0.05

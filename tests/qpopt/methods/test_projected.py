@@ -1,0 +1,85 @@
+"""The projected method against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpopt
+from qpopt import Certificate, Status, check_certificate, solve, verify
+from tests.awkward import awkward_instances
+from tests.brute_force import brute_force
+
+
+@settings(max_examples=40)
+@given(awkward_instances(), st.sampled_from([0.0, 0.01]))
+def test_ends_at_the_optimum(instance, search_seconds):
+    solution = solve(
+        instance, method="projected", gap=0.0, options={"search_seconds": search_seconds}
+    )
+    best = brute_force(instance).objective
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert solution.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert verify(instance, solution)
+
+
+@settings(max_examples=15)
+@given(awkward_instances(max_features=7))
+def test_every_bound_of_the_trace_is_valid(instance):
+    points = []
+    solve(
+        instance,
+        method="projected",
+        options={"search_seconds": 0.0},
+        progress=lambda point, note: points.append(point),
+    )
+    best = brute_force(instance).objective
+    slack = 1e-9 * max(1.0, abs(best))
+    assert all(point.bound is None or point.bound >= best - slack for point in points)
+    assert all(point.objective is None or point.objective <= best + slack for point in points)
+
+
+def test_a_certificate_on_the_way(tmp_path):
+    instance = qpopt.generate(48, 8, 8, 3, seed=4)
+    path = tmp_path / "proof.npz"
+    solution = solve(
+        instance,
+        method="projected",
+        time_limit=4,
+        options={"search_seconds": 0.2, "certificate": path},
+    )
+    proven = check_certificate(instance, Certificate.load(path))
+    assert np.isfinite(proven)
+    assert proven >= solution.objective
+    assert solution.details["features_free"] <= 48
+
+
+def test_auto_is_projected(toy):
+    solution = solve(toy, options={"search_seconds": 0.0})
+    assert solution.method == "projected"
+    assert solution.objective == pytest.approx(12.9)
+
+
+def test_an_interruption_keeps_the_solution_and_the_bound():
+    def interrupt(point, note):
+        if point.objective is not None and point.bound is not None:
+            raise KeyboardInterrupt
+
+    solution = solve(
+        qpopt.generate(60, 10, 10, 3),
+        method="projected",
+        options={"search_seconds": 0.1},
+        progress=interrupt,
+    )
+    assert solution.status is Status.INTERRUPTED
+    assert solution.found
+    assert solution.bound >= solution.objective
+
+
+def test_no_time_still_gives_a_solution():
+    solution = solve(qpopt.generate(60, 10, 10, 3), method="projected", time_limit=0)
+    assert solution.found
+    assert solution.status in (Status.FEASIBLE, Status.OPTIMAL)

@@ -1,0 +1,52 @@
+import pytest
+
+from qpopt import QpoptError, Status, generate, solve, verify
+from qpopt.search import search
+
+
+def test_gives_what_the_search_gives():
+    instance = generate(60, 20, 8, 3, seed=2)
+    told = []
+    solution = solve(
+        instance,
+        method="search",
+        seed=4,
+        options={"step_limit": 400},
+        progress=lambda point, note: told.append(point),
+    )
+    expected = search(instance, step_limit=400, seed=4)
+    assert verify(instance, solution)
+    assert solution.selection.tolist() == expected.selection.tolist()
+    assert solution.objective == expected.objective
+    assert (solution.status, solution.bound, solution.seed) == (Status.FEASIBLE, None, 4)
+    assert solution.details["steps"] == 400
+    assert solution.trace == tuple(told)
+
+
+def test_starts_where_it_is_told():
+    instance = generate(60, 20, 8, 3, seed=2)
+    good = solve(instance, method="search", options={"step_limit": 400})
+    again = solve(instance, method="search", start=good, options={"step_limit": 0})
+    assert again.selection.tolist() == good.selection.tolist()
+
+
+def test_a_target_ends_it():
+    instance = generate(60, 20, 8, 3, seed=2)
+    solution = solve(instance, method="search", options={"target": -1e9})
+    assert solution.details["steps"] == 0
+
+
+def test_an_interruption_is_told():
+    instance = generate(60, 20, 8, 3, seed=2)
+
+    def interrupt(point, note):
+        raise KeyboardInterrupt
+
+    solution = solve(instance, method="search", time_limit=60, progress=interrupt)
+    assert solution.status is Status.INTERRUPTED
+    assert not [v for v in verify(instance, solution).violations if v.code != "status"]
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(QpoptError, match="step_limit, target"):
+        solve(generate(20, 4, 5, 2), method="search", options={"steps": 3})

@@ -1,0 +1,105 @@
+"""Certificates: saved, loaded, checked by code of their own, and refused when wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpopt
+from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
+from tests.awkward import awkward_instances
+from tests.brute_force import brute_force
+
+
+@settings(max_examples=30)
+@given(awkward_instances(max_features=7), st.booleans())
+def test_the_check_agrees_and_is_valid(instance, informed):
+    best = brute_force(instance).objective
+    found = bound(
+        instance, kind="semidefinite", time_limit=0.2, objective=best if informed else None
+    )
+    checked = check_certificate(instance, found.certificate)
+    scale = max(1.0, abs(best))
+    assert checked >= best - 1e-9 * scale
+    assert checked <= found.value + 1e-6 * scale
+
+
+@pytest.fixture(scope="module")
+def proof():
+    instance = qpopt.generate(50, 8, 8, 3, seed=2)
+    return instance, bound(instance, kind="semidefinite", time_limit=3).certificate
+
+
+def test_saved_and_loaded(proof, tmp_path):
+    instance, certificate = proof
+    certificate.save(tmp_path / "proof.npz")
+    again = Certificate.load(tmp_path / "proof.npz")
+    assert again.bound == certificate.bound
+    assert check_certificate(instance, again) == check_certificate(instance, certificate)
+    assert check_certificate(instance, again) == pytest.approx(certificate.bound, rel=1e-6)
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(InvalidFile, match="does not exist"):
+        Certificate.load(tmp_path / "nothing.npz")
+    (tmp_path / "text.npz").write_text("no archive")
+    with pytest.raises(InvalidFile, match="not a qpopt certificate"):
+        Certificate.load(tmp_path / "text.npz")
+
+
+def test_another_instance_is_refused(proof):
+    _, certificate = proof
+    with pytest.raises(InvalidCertificate, match="another instance"):
+        check_certificate(qpopt.generate(50, 8, 8, 3, seed=3), certificate)
+
+
+def test_a_step_that_leaves_out_features_is_refused(proof):
+    instance, certificate = proof
+    step = certificate.steps[0]
+    shorter = replace(
+        step,
+        free=step.free[1:],
+        y=step.y[1:],
+        B=step.B[1:, 1:],
+        rounds=[replace(one, thresholds=one.thresholds[:, 1:]) for one in step.rounds],
+        cuts=[],
+        multipliers=np.zeros(0),
+    )
+    with pytest.raises(InvalidCertificate, match="leaves out"):
+        check_certificate(instance, replace(certificate, steps=(shorter,)))
+
+
+def test_a_removal_without_a_reason_is_refused(proof):
+    instance, certificate = proof
+    step = replace(certificate.steps[0], removed=certificate.steps[0].free[:1])
+    with pytest.raises(InvalidCertificate, match="removes feature"):
+        check_certificate(instance, replace(certificate, steps=(step,), objective=0.0))
+
+
+def test_negative_multipliers_and_wrong_shares_are_refused(proof):
+    instance, certificate = proof
+    step = certificate.steps[0]
+    negative = replace(step, cuts=[(0, 1, 2)], multipliers=np.array([-1.0]))
+    with pytest.raises(InvalidCertificate, match="non-negative"):
+        check_certificate(instance, replace(certificate, steps=(negative,)))
+    short = replace(step, rounds=[replace(step.rounds[0], weight=0.5)])
+    with pytest.raises(InvalidCertificate, match="add up to 1"):
+        check_certificate(instance, replace(certificate, steps=(short,)))
+
+
+def test_no_steps_prove_nothing(proof):
+    instance, certificate = proof
+    assert check_certificate(instance, replace(certificate, steps=())) == np.inf
+
+
+def test_a_wrong_matrix_costs_its_deficit(proof):
+    instance, certificate = proof
+    step = certificate.steps[0]
+    B = step.B - 0.1 * np.eye(len(step.B))
+    worse = check_certificate(instance, replace(certificate, steps=(replace(step, B=B),)))
+    # The diagonal loses 0.1 on each of the selected rows, and the deficit gives at least that back.
+    assert worse >= check_certificate(instance, certificate) - 1e-6

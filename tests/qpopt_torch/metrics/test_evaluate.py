@@ -1,0 +1,122 @@
+"""evaluate against the accumulators fed by hand, for dense and sparse models."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from qpopt_torch import LoaderError
+from qpopt_torch.metrics import (
+    Accuracy,
+    ClassIndependence,
+    Contrastiveness,
+    Correlation,
+    Diversity,
+    FeatureAlignment,
+    structural_grounding,
+)
+from qpopt_torch.metrics.evaluate import evaluate
+from tests.qpopt_torch.readable import N_CLASSES, small_loader, small_network, small_sparse
+
+
+def by_hand(weights, features, maps, logits, labels, attributes):
+    present = torch.as_tensor(attributes)[labels] > 0.5
+    fed = {
+        "accuracy": (Accuracy(), (logits, labels)),
+        "sid5": (Diversity(weights), (maps, logits)),
+        "diversity5": (Diversity(weights, scale_invariant=False), (maps, logits)),
+        "class_independence": (ClassIndependence(*weights.shape), (features, labels)),
+        "contrastiveness": (Contrastiveness(), (features,)),
+        "correlation": (Correlation(weights.shape[1]), (features,)),
+        "feature_alignment": (
+            FeatureAlignment(weights.shape[1], present.shape[1]),
+            (features, present),
+        ),
+    }
+    for metric, arguments in fed.values():
+        metric.update(*arguments)
+    values = {name: metric.compute() for name, (metric, _) in fed.items()}
+    return values | {"structural_grounding": structural_grounding(weights, attributes)}
+
+
+@pytest.fixture(scope="module")
+def attributes():
+    return torch.rand(N_CLASSES, 7, generator=torch.Generator().manual_seed(3))
+
+
+def test_sparse_model(attributes):
+    sparse, loader = small_sparse(), small_loader()
+    x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    with torch.no_grad():
+        seen = sparse.features(x)
+    expected = by_hand(
+        sparse.sparse_head.assignment, seen.features, seen.maps, seen.logits, y, attributes
+    )
+    metrics = evaluate(sparse, loader, attributes=attributes, progress=False)
+    for name, value in expected.items():
+        assert getattr(metrics, name) == pytest.approx(value, rel=1e-5), name
+    assert (metrics.n_features, metrics.n_per_class) == (6, 2)
+    assert (metrics.n_samples, metrics.n_train_samples) == (len(y), 0)
+
+
+def test_dense_model(attributes):
+    dense, loader = small_network(), small_loader()
+    x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    with torch.no_grad():
+        maps = dense[:3](x)
+        logits = dense(x)
+    expected = by_hand(dense[-1].weight, maps.mean((2, 3)), maps, logits, y, attributes)
+    metrics = evaluate(dense, loader, attributes=attributes, progress=False)
+    for name, value in expected.items():
+        assert getattr(metrics, name) == pytest.approx(value, rel=1e-5), name
+    assert (metrics.n_features, metrics.n_per_class) == (12, 12)
+    iterated = evaluate(dense, iter(loader), attributes=attributes, progress=False)
+    assert iterated.to_dict() == metrics.to_dict()
+
+
+def test_features_come_from_the_training_loader():
+    sparse, test, train = small_sparse(), small_loader(seed=1), small_loader(seed=2)
+    both = evaluate(sparse, test, train, progress=False)
+    on_test = evaluate(sparse, test, progress=False)
+    on_train = evaluate(sparse, train, progress=False)
+    assert (both.accuracy, both.sid5) == (on_test.accuracy, on_test.sid5)
+    assert both.contrastiveness == on_train.contrastiveness != on_test.contrastiveness
+    assert both.n_train_samples == on_train.n_samples
+
+
+def test_leaves_the_model_as_it_was():
+    sparse = small_sparse().train()
+    evaluate(sparse, small_loader(), progress=False)
+    assert all(module.training for module in sparse.modules())
+
+
+def test_without_maps_there_is_no_diversity():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3))
+    metrics = evaluate(model, [(torch.randn(20, 5), torch.arange(20) % 3)], progress=False)
+    assert metrics.sid5 is None
+    assert metrics.to_dict()["structural_grounding"] is None
+    assert "\nSID@5" + 23 * " " + "–\n" in str(metrics)
+
+
+def test_prints_and_saves(tmp_path):
+    metrics = evaluate(small_sparse(), small_loader(), progress=False)
+    assert f"Accuracy            {metrics.accuracy:>7.1f} %" in str(metrics)
+    metrics.save(tmp_path / "metrics.json")
+    assert json.loads((tmp_path / "metrics.json").read_text()) == metrics.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [(np.zeros((2, 3)), "one row for each of the 4"), (np.full((4, 3), 2.0), "between 0 and 1")],
+)
+def test_bad_attributes(attributes, message):
+    with pytest.raises(LoaderError, match=message):
+        evaluate(small_sparse(), small_loader(), attributes=attributes, progress=False)
+
+
+def test_empty_loader():
+    with pytest.raises(LoaderError, match="empty"):
+        evaluate(small_sparse(), [], progress=False)
