@@ -21,6 +21,7 @@ from benchmarks.statistics import (
     profile_seconds,
     run_seconds,
     summaries,
+    with_common_best,
 )
 from qpopt.files import replacing
 
@@ -79,7 +80,7 @@ def write_report(out: Path) -> tuple[Path, Path]:
     BenchmarkError
         If there are no rows, or jinja2 or matplotlib is missing.
     """
-    rows = Rows(out / ROWS).read()
+    rows = with_common_best(Rows(out / ROWS).read())
     if not rows:
         raise BenchmarkError(f"{out} holds no rows; run python -m benchmarks run first.")
     content = report_content(rows, out / "traces")
