@@ -78,14 +78,14 @@ def show_list(
 def family() -> None:
     """Add the members of the family that the library does not have yet."""
     for entry in build_family(Library()):
-        console.print(f"added {entry.name} ({entry.size})", highlight=False)
+        typer.echo(f"added {entry.name} ({entry.size})")
 
 
 @app.command()
 def refresh() -> None:
     """Make the family anew after a change of how instances are made, keeping the solutions."""
     for entry in refresh_library(Library()):
-        console.print(f"{entry.name}: {entry.objective!r}", highlight=False)
+        typer.echo(f"{entry.name}: {entry.objective!r}")
 
 
 @app.command()
@@ -96,7 +96,7 @@ def add(
 ) -> None:
     """Copy an instance into the library."""
     entry = add_file(Library(), file, name=name, size=size)
-    console.print(f"added {entry.name} ({entry.size})", highlight=False)
+    typer.echo(f"added {entry.name} ({entry.size})")
 
 
 @app.command()
@@ -111,10 +111,10 @@ def improve(
     better = 0
     for file in files:
         try:
-            console.print(improve_library(library, Solution.load(file)), highlight=False)
+            typer.echo(improve_library(library, Solution.load(file)))
             better += 1
         except BenchmarkError as error:
-            console.print(f"{file}: {error}", highlight=False)
+            typer.echo(f"{file}: {error}")
     if not better:
         raise typer.Exit(REFUSED)
 
@@ -130,7 +130,7 @@ def prove(
         if best is None:
             raise BenchmarkError(f"{name} needs some solution first; see improve.")
         proven = prove_solution(library.instance(name), best)
-        console.print(improve_library(library, proven), highlight=False)
+        typer.echo(improve_library(library, proven))
 
 
 @app.command()
@@ -177,10 +177,9 @@ def run(
         rerun=rerun,
         progress=True,
     )
-    console.print(
+    typer.echo(
         f"{len(rows)} runs carried out, {len(specs) - len(rows)} were there; "
         f"the rows are in {out / ROWS}.",
-        highlight=False,
     )
 
 
@@ -190,7 +189,7 @@ def report(
 ) -> None:
     """Write tables and plots of a results folder, as Markdown and as one HTML file."""
     markdown, html = write_report(folder)
-    console.print(f"{markdown} and {html} written.", highlight=False)
+    typer.echo(f"{markdown} and {html} written.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,6 +21,7 @@ from benchmarks.statistics import (
     profile_seconds,
     run_seconds,
     summaries,
+    with_common_best,
 )
 from qpopt.files import replacing
 
@@ -79,7 +80,7 @@ def write_report(out: Path) -> tuple[Path, Path]:
     BenchmarkError
         If there are no rows, or jinja2 or matplotlib is missing.
     """
-    rows = Rows(out / ROWS).read()
+    rows = with_common_best(Rows(out / ROWS).read())
     if not rows:
         raise BenchmarkError(f"{out} holds no rows; run python -m benchmarks run first.")
     content = report_content(rows, out / "traces")
@@ -139,7 +140,7 @@ def run_trace(row: Row, traces: Path) -> list[tuple[float, float]]:
 
 
 def instance_lines(rows: Sequence[Row], configs: Sequence[str]) -> list[Line]:
-    """Return the table of instances: for each run seconds if solved, else the gap to best known."""
+    """Return the table of instances: seconds if solved, else gap to best known and proven gap."""
     lines = []
     for instance in dict.fromkeys(row.instance for row in rows):
         mine = [row for row in rows if row.instance == instance]
@@ -194,7 +195,11 @@ def _cell(rows: Sequence[Row]) -> Cell:
     if not gaps:
         return Cell("feasible", "open")
     gap = 100 * sum(gaps) / len(gaps)
-    return Cell(f"{0.0 if abs(gap) < 5e-4 else gap:.3f} %", "open")
+    text = f"{0.0 if abs(gap) < 5e-4 else gap:.3f} %"
+    proven = [row.gap for row in rows if row.gap is not None]
+    if len(proven) == len(rows):
+        text += f" / {100 * sum(proven) / len(proven):.1f} %"
+    return Cell(text, "open")
 
 
 def _pairs(versions: str) -> list[str]:

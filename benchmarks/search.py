@@ -17,11 +17,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.add import improve
+from benchmarks.library import Library
 from benchmarks.real import real_instance
 from qpopt import Instance, Solution, Status, TracePoint, generate, prepare, solve, verify
 from qpopt.search import SearchResult, search
 
-SOLUTION = Path(__file__).parent / "solutions" / "cub-resnet50-50-5.json"
+NAME = "cub-50-5"
+"""The real instance in the library."""
 IMAGENET = Path(__file__).parents[2] / "shared" / "data" / "imagenet-resnet50.npz"
 NEAR = 1e-3
 """How close to the best known counts as reached in the comparison with solvers."""
@@ -65,11 +68,13 @@ def main(
 
 
 def best_known(instance: Instance) -> float:
-    """Return the objective of the solution saved for the real instance, after checking it."""
-    saved = Solution.load(SOLUTION)
+    """Return the best-known objective of the real instance, after checking its solution."""
+    saved = Library().best(NAME)
+    if saved is None or saved.objective is None:
+        raise typer.BadParameter(f"The library has no solution of {NAME}.")
     checked = verify(instance, saved)
-    if not checked or saved.objective is None:
-        raise typer.BadParameter(f"{SOLUTION.name} does not solve the instance: {checked}")
+    if not checked:
+        raise typer.BadParameter(f"The best known of {NAME} does not solve it: {checked}")
     return saved.objective
 
 
@@ -96,7 +101,7 @@ def compare_seeds(instance: Instance, seconds: float, seeds: int) -> None:
     """Print what every seed reaches within the time limit; save a new best solution."""
     results = [search(instance, time_limit=seconds, seed=seed) for seed in range(seeds)]
     best = max(results, key=lambda result: result.objective)
-    if not SOLUTION.exists() or best.objective > best_known(instance) + 1e-9:
+    if best.objective > best_known(instance) + 1e-6:
         save(instance, best, results.index(best))
     reference = best_known(instance)
     table = Table(
@@ -194,7 +199,7 @@ def _peak(path: Path, seconds: float) -> tuple[float, float]:
 
 
 def save(instance: Instance, result: SearchResult, seed: int) -> None:
-    """Write a result to the file of the best known solution."""
+    """Take a better result into the library."""
     solution = Solution(
         result.selection,
         result.assignment,
@@ -206,8 +211,7 @@ def save(instance: Instance, result: SearchResult, seed: int) -> None:
         trace=result.trace,
         fingerprint=instance.fingerprint,
     )
-    SOLUTION.parent.mkdir(exist_ok=True)
-    solution.save(SOLUTION)
+    improve(Library(), solution)
 
 
 def time_to(trace: Iterable[TracePoint], reference: float) -> float | None:

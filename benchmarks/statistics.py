@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import exp, fsum, inf, log
 from typing import NamedTuple
 
@@ -70,6 +71,23 @@ def primal_integral(
         if seconds <= time_limit:
             gap = min(gap, primal_gap(objective, best))
     return total + gap * (time_limit - since)
+
+
+def with_common_best(rows: Sequence[Row]) -> list[Row]:
+    """Compare all runs of an instance with one best-known objective: the best in the rows."""
+    best: dict[str, float] = {}
+    for row in rows:
+        for value in (row.best_known, row.objective):
+            if value is not None:
+                best[row.instance] = max(value, best.get(row.instance, -inf))
+    return [
+        replace(
+            row,
+            best_known=best.get(row.instance),
+            gap_to_best=gap_to_best(row.objective, best.get(row.instance)),
+        )
+        for row in rows
+    ]
 
 
 def is_solved(row: Row) -> bool:

@@ -45,8 +45,10 @@ def solve(
     instance
         The instance.
     method
-        "auto" or the name of a method: `compact` and `qcqp` are exact, `paper` is the published
-        scheme.
+        "auto" or the name of a method: `projected` proves a bound at real size, `search` finds
+        excellent solutions in seconds without one, `compact` and `qcqp` are exact for small
+        instances, `paper` is the published scheme. "auto" is `projected`, or `compact` where a
+        solver is named.
     solver
         "auto" or the name of a solver; see `available_solvers`.
     time_limit
@@ -84,7 +86,7 @@ def solve(
     from qpopt.methods.settings import Settings
     from qpopt.solvers.choice import choose
 
-    chosen = find_method(method)
+    chosen = find_method(method, solver)
     settings = Settings(
         time_limit=_checked_number("time_limit", time_limit) if time_limit is not None else None,
         gap=_checked_number("gap", gap),

@@ -9,6 +9,8 @@ from qpopt.methods.base import Method
 
 AUTO = "projected"
 """What `method="auto"` stands for."""
+AUTO_WITH_SOLVER = "compact"
+"""What it stands for where a solver is named: the best method that hands a model to one."""
 
 MODULES = {
     "projected": "qpopt.methods.projected",
@@ -24,18 +26,30 @@ def method_names() -> list[str]:
     return list(MODULES)
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str, solver: str = "auto") -> Method:
     """Return the method of that name; "auto" stands for the best one that qpopt has.
+
+    Parameters
+    ----------
+    name
+        "auto" or the name of a method.
+    solver
+        "auto" or the name of the solver that it is to use.
 
     Raises
     ------
     InvalidArgument
-        If there is no such method.
+        If there is no such method, or it uses no solver although one is named.
     """
-    module = MODULES.get(AUTO if name == "auto" else name)
-    if module is None:
+    if name == "auto":
+        name = AUTO if solver == "auto" else AUTO_WITH_SOLVER
+    if name not in MODULES:
         raise InvalidArgument(
             f"There is no method called {name!r}; known are auto, {', '.join(method_names())}."
         )
-    method: Method = import_module(module).METHOD
+    method: Method = import_module(MODULES[name]).METHOD
+    if solver != "auto" and method.sizes is None:
+        raise InvalidArgument(
+            f"The method {name} hands no model to a solver; leave out solver={solver!r}."
+        )
     return method

@@ -56,7 +56,7 @@ def test_html_shows_the_figures_of_the_rows(folder):
     assert " ".join(rows["compact + scip"][:5]) == "3 1 1 1 1"
     assert rows["one"] == ["200.0000", "10.00 s", "5.00 s", "1.000 %"]
     assert rows["two"] == ["100.0000", "30.00 s", "wrong", "0.000 %"]
-    assert rows["three"] == ["50.0000", "10.000 %", "refused", "timeout"]
+    assert rows["three"] == ["50.0000", "10.000 % / 33.3 %", "refused", "timeout"]
 
 
 def test_html_is_one_self_contained_file(folder):
@@ -107,11 +107,11 @@ def test_facts_name_every_value_that_occurs(make_row):
 def test_cells_take_the_mean_over_seeds(make_row):
     solved = [make_row(seed=s, solve_seconds=float(s), build_seconds=0.0) for s in (1, 3)]
     open_ones = [
-        make_row(seed=s, solver="scip", status="feasible", gap_to_best=g)
+        make_row(seed=s, solver="scip", status="feasible", gap_to_best=g, gap=2 * g)
         for s, g in ((0, 0.01), (1, 0.03))
     ]
     (line,) = instance_lines([*solved, *open_ones], ["compact + highs", "compact + scip", "x"])
-    assert [cell.text for cell in line.cells] == ["2.00 s", "2.000 %", ""]
+    assert [cell.text for cell in line.cells] == ["2.00 s", "2.000 % / 4.0 %", ""]
 
 
 def test_a_trace_never_exceeds_the_verified_result(tmp_path, make_row):

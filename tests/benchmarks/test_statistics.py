@@ -16,6 +16,7 @@ from benchmarks.statistics import (
     run_seconds,
     shifted_geometric_mean,
     summaries,
+    with_common_best,
 )
 
 
@@ -68,6 +69,17 @@ def test_primal_integral_ends_at_the_limit():
 def test_primal_integral_never_rises_again():
     worse = [(0.0, 80.0), (5.0, 60.0)]
     assert primal_integral(worse, 100.0, 10.0) == pytest.approx(2.0)
+
+
+def test_all_runs_of_an_instance_are_compared_with_one_best(make_row):
+    rows = [
+        make_row(key="old", best_known=80.0, objective=80.0, gap_to_best=0.0),
+        make_row(key="new", best_known=100.0, objective=90.0, gap_to_best=0.1),
+        make_row(key="none", best_known=None, objective=None, gap_to_best=None),
+    ]
+    found = with_common_best(rows)
+    assert [row.best_known for row in found] == [100.0] * 3
+    assert [row.gap_to_best for row in found] == [pytest.approx(0.2), pytest.approx(0.1), None]
 
 
 def test_solved_needs_proof_and_verification(rows):

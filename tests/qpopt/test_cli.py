@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from qpopt import Certificate, Instance, Solution, __version__, generate
+from qpopt import Instance, Solution, __version__, generate
 from qpopt.cli import main
 
 
@@ -116,13 +116,12 @@ def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     assert certified.bound >= 12.9
     check = ("verify", paths["i.npz"], paths["out.json"], "--certificate", paths["c.npz"])
     code, out, _ = run(capsys, *check)
-    assert (code, "proves the bound" in out) == (0, True)
+    assert (code, "no violation" in out) == (0, True)
     worse = toy.objective([0, 2, 3], [[1, 0, 1], [0, 1, 1]]).total
     poor = Solution([0, 2, 3], [[1, 0, 1], [0, 1, 1]], worse, fingerprint=toy.fingerprint)
     poor.save(paths["s.json"])
     code, out, _ = run(capsys, "verify", paths["i.npz"], paths["s.json"], *check[-2:])
-    proof = Certificate.load(paths["c.npz"])
-    assert code == (1 if proof.objective > worse else 0)
+    assert (code, "certificate" in out) == (1, True)
     assert run(capsys, "bound", paths["i.npz"], "--time-limit", 2, "--kind", "thresholds")[0] == 0
 
 
