@@ -128,9 +128,9 @@ def verify(
     ] = None,
 ) -> None:
     """Check every claim of a solution by recomputing it."""
+    instance, claimed = Instance.load(file), Solution.load(solution)
     proof = None if certificate is None else Certificate.load(certificate)
-    claimed = Solution.load(solution)
-    verification = verify_solution(Instance.load(file), claimed, certificate=proof)
+    verification = verify_solution(instance, claimed, certificate=proof)
     console.print(tables.verification(verification))
     if not verification:
         raise typer.Exit(CHECK_FAILED)

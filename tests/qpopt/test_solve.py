@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-from threading import Timer
 
 import numpy as np
 import pytest
@@ -99,7 +98,9 @@ def test_a_solve_is_never_worse_than_its_start(instance, which):
     ]
     rest = rng.permutation(free)[: instance.n_select - len(instance.include)]
     start = np.sort([*instance.include, *rest]).astype(int)
-    first = solve(instance, start=start, time_limit=0.0, options={"search_steps": 0})
+    first = solve(
+        instance, method="compact", start=start, time_limit=0.0, options={"search_steps": 0}
+    )
     assert first.selection.tolist() == start.tolist()
     for method in ("compact", "paper"):
         again = solve(instance, start=first, method=method, gap=0.5)
@@ -138,7 +139,7 @@ def test_a_start_must_respect_what_is_included_and_excluded(toy):
 
 
 def test_a_start_without_solution_is_rejected(toy):
-    nothing = solve(toy, time_limit=0.0, options={"search_steps": 0})
+    nothing = solve(toy, method="compact", time_limit=0.0, options={"search_steps": 0})
     assert nothing.status is Status.NO_SOLUTION
     with pytest.raises(InvalidStart, match="holds no solution: its solve ended no_solution"):
         solve(toy, start=nothing)
@@ -146,7 +147,9 @@ def test_a_start_without_solution_is_rejected(toy):
 
 def test_a_start_may_be_given_in_any_order(toy):
     start = ([3, 2, 1], [[1, 0, 1], [0, 1, 1]])
-    solution = solve(toy, start=start, time_limit=0.0, options={"search_steps": 0})
+    solution = solve(
+        toy, method="compact", start=start, time_limit=0.0, options={"search_steps": 0}
+    )
     assert solution.class_sets() == [(1, 3), (1, 2)]
 
 
@@ -163,11 +166,15 @@ def test_hardly_any_time_still_gives_a_feasible_solution(solver):
 @pytest.mark.parametrize("solver", solvers())
 def test_ctrl_c_returns_the_best_so_far(solver):
     instance = generate(38, 20, 12, 4, structure="uniform", redundancy=20.0, epsilon=None, seed=1)
-    solve(instance, solver=solver, time_limit=0.0)  # whatever is loaded first is loaded now
-    timer = Timer(2.5, _thread.interrupt_main)
-    timer.start()
-    solution = solve(instance, solver=solver, gap=0.0, options={"objective": "linear"})
-    timer.cancel()
+    waiting = ["the solver is about to start"]
+
+    def interrupt(point, note):
+        if note.startswith("round") and waiting:
+            waiting.clear()
+            _thread.interrupt_main()
+
+    options = {"objective": "linear"}
+    solution = solve(instance, solver=solver, gap=0.0, options=options, progress=interrupt)
     assert solution.status is Status.INTERRUPTED
     assert solution.found
     assert verify(instance, solution)
@@ -217,14 +224,18 @@ def test_a_small_licence_is_noticed_before_building():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "magic"}, "no method called 'magic'; known are auto, compact"),
+        ({"method": "magic"}, "no method called 'magic'; known are auto, projected"),
         ({"time_limit": -1}, "time_limit must be a number of at least 0"),
         ({"gap": float("nan")}, "gap must be a number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"threads": 0}, "threads must be a whole number of at least 1"),
-        ({"options": {"magic": 1}}, "no option 'magic' for this method; known are objective"),
-        ({"options": {"objective": "cubic"}}, "objective must be one of"),
-        ({"options": {"search_steps": -1}}, "search_steps must be"),
+        (
+            {"method": "compact", "options": {"magic": 1}},
+            "no option 'magic' for this method; known are objective",
+        ),
+        ({"method": "compact", "options": {"objective": "cubic"}}, "objective must be one of"),
+        ({"method": "compact", "options": {"search_steps": -1}}, "search_steps must be"),
+        ({"method": "search", "solver": "highs"}, "hands no model to a solver"),
         ({"method": "paper", "options": {"max_rounds": 0}}, "max_rounds must be"),
     ],
 )
