@@ -70,8 +70,7 @@ def main() -> None:
         n_per_class=4,
         val_loader=test,
         fine_tuning=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
-        time_limit=10,
-        method="search",
+        time_limit=20,
         seed=given.seed,
     )
 

@@ -36,6 +36,7 @@ from qpopt.solution import Solution
 
 INSTANCE_FORMAT = "qpopt-instance"
 SOLUTION_FORMAT = "qpopt-solution"
+CERTIFICATE_FORMAT = "qpopt-certificate"
 FORMAT_VERSION = 1
 ZIP_START = b"PK\x03\x04"
 DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError)
@@ -103,33 +104,54 @@ def save_instance(instance: Instance, path: AnyPath) -> None:
         )
 
 
-def load_instance(path: AnyPath) -> Instance:
-    """Read an instance that `save_instance` wrote, and check that nothing has changed since."""
-    with _explained(path, INSTANCE_FORMAT), Path(path).open("rb") as stream:
+@contextmanager
+def opened_archive(path: AnyPath, expected: str) -> Iterator[tuple[Any, Any]]:
+    """Open an .npz archive that qpopt wrote, as the archive and its `meta`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    expected
+        The format that its `meta` must name.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is missing, damaged, foreign, or of a newer format; also where reading it in
+        the block shows that.
+    """
+    with _explained(path, expected), Path(path).open("rb") as stream:
         if stream.read(len(ZIP_START)) != ZIP_START:
-            raise _foreign(path, INSTANCE_FORMAT)
+            raise _foreign(path, expected)
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as archive:
             if "meta" not in archive:
-                raise _foreign(path, INSTANCE_FORMAT)
+                raise _foreign(path, expected)
             meta = json.loads(archive["meta"].tobytes().decode())
-            _check_header(path, meta, INSTANCE_FORMAT)
-            A, b = archive["A"], archive["b"]
-            if A.ndim != 2 or b.shape != A.shape[1:]:
-                raise InvalidFile(f"{path} is damaged: A and b do not fit together.")
-            instance = Instance(
-                A,
-                _redundancy_matrix(archive["redundant"], archive["redundancy"], b.size),
-                b,
-                meta["n_select"],
-                meta["n_per_class"],
-                include=meta["include"],
-                exclude=meta["exclude"],
-                class_names=meta["class_names"],
-                feature_names=meta["feature_names"],
-                name=meta["name"],
-                provenance=meta["provenance"],
-            )
+            _check_header(path, meta, expected)
+            yield archive, meta
+
+
+def load_instance(path: AnyPath) -> Instance:
+    """Read an instance that `save_instance` wrote, and check that nothing has changed since."""
+    with opened_archive(path, INSTANCE_FORMAT) as (archive, meta):
+        A, b = archive["A"], archive["b"]
+        if A.ndim != 2 or b.shape != A.shape[1:]:
+            raise InvalidFile(f"{path} is damaged: A and b do not fit together.")
+        instance = Instance(
+            A,
+            _redundancy_matrix(archive["redundant"], archive["redundancy"], b.size),
+            b,
+            meta["n_select"],
+            meta["n_per_class"],
+            include=meta["include"],
+            exclude=meta["exclude"],
+            class_names=meta["class_names"],
+            feature_names=meta["feature_names"],
+            name=meta["name"],
+            provenance=meta["provenance"],
+        )
         if instance.fingerprint != meta["fingerprint"]:
             raise InvalidFile(f"{path} is damaged: its content does not match its fingerprint.")
     return instance
@@ -236,7 +258,15 @@ def _foreign(path: AnyPath, expected: str) -> InvalidFile:
 
 @contextmanager
 def _explained(path: AnyPath, expected: str) -> Iterator[None]:
-    """Turn whatever a bad file makes Python raise into one InvalidFile that names the file."""
+    """Turn whatever a bad file makes Python raise into one InvalidFile that names the file.
+
+    Parameters
+    ----------
+    path
+        The file that is read in the block.
+    expected
+        The format that it should have.
+    """
     try:
         yield
     except InvalidFile:

@@ -76,12 +76,12 @@ class Certificate:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
-        from qpopt.files import replacing
+        from qpopt.files import CERTIFICATE_FORMAT, FORMAT_VERSION, replacing
 
         arrays: dict[str, Any] = {}
         meta = {
-            "format": "qpopt-certificate",
-            "version": 1,
+            "format": CERTIFICATE_FORMAT,
+            "version": FORMAT_VERSION,
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
@@ -119,26 +119,14 @@ class Certificate:
         InvalidFile
             If the file is missing, damaged or not a certificate.
         """
-        import zipfile
-        import zlib
+        from qpopt.files import CERTIFICATE_FORMAT, opened_archive
 
-        from qpopt.errors import InvalidFile
-
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                meta = json.loads(archive["meta"].tobytes().decode())
-                if meta["format"] != "qpopt-certificate" or meta["version"] != 1:
-                    raise ValueError("another format")
-                steps = tuple(
-                    _step(archive, number, record) for number, record in enumerate(meta["steps"])
-                )
-        except FileNotFoundError:
-            raise InvalidFile(f"{path} does not exist.") from None
-        except (OSError, ValueError, KeyError, TypeError, EOFError, IndexError, AttributeError,
-                zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
-            raise InvalidFile(f"{path} is not a qpopt certificate: {error!r}.") from error
-        objective = -np.inf if meta["objective"] is None else float(meta["objective"])
-        return cls(meta["fingerprint"], float(meta["bound"]), objective, steps)
+        with opened_archive(path, CERTIFICATE_FORMAT) as (archive, meta):
+            steps = tuple(
+                _step(archive, number, record) for number, record in enumerate(meta["steps"])
+            )
+            objective = -np.inf if meta["objective"] is None else float(meta["objective"])
+            return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
 
 
 def _round_record(one: Round) -> dict[str, Any]:
