@@ -23,10 +23,9 @@ from benchmarks.report import write_report
 from benchmarks.run import ROWS
 from benchmarks.run import run as run_specs
 from benchmarks.specs import configurations, plan
-from qpopt import QpoptError, Solution
-
-REFUSED = 1
-BAD_USE = 2
+from qpopt import Solution
+from qpopt.commands import CHECK_FAILED
+from qpopt.commands import run as run_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("build")(build.main)
@@ -116,7 +115,7 @@ def improve(
         except BenchmarkError as error:
             typer.echo(f"{file}: {error}")
     if not better:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(CHECK_FAILED)
 
 
 @app.command()
@@ -193,18 +192,9 @@ def report(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; every expected error takes one line."""
-    try:
-        code = app(args=arguments, standalone_mode=False)
-    except (QpoptError, typer.TyperException) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        if message:
-            print(f"benchmarks: {' '.join(message.split())}", file=sys.stderr)
-        return BAD_USE
-    except (typer.Abort, KeyboardInterrupt):
-        print("benchmarks: interrupted; start it again to go on", file=sys.stderr)
-        return BAD_USE
-    return code if isinstance(code, int) else 0
+    """Run the command line and return its exit code."""
+    again = "interrupted; start it again to go on"
+    return run_app(app, "benchmarks", arguments, interrupted=again)
 
 
 def _words(text: str) -> list[str]:

@@ -1,14 +1,9 @@
-"""The `qpopt` command.
-
-Exit codes: 0 good, 1 a check failed, 2 bad use or bad file, 130 interrupted.
-"""
+"""The `qpopt` command."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +15,6 @@ from qpopt import (
     Certificate,
     Instance,
     InvalidArgument,
-    QpoptError,
     Solution,
     __version__,
     tables,
@@ -28,8 +22,9 @@ from qpopt import (
 from qpopt.bounds import KINDS
 from qpopt.bounds import bound as prove_bound
 from qpopt.certify import certify as certify_solution
+from qpopt.commands import CHECK_FAILED, run
 from qpopt.export.export import FORMULATIONS
-from qpopt.files import solution_record
+from qpopt.files import check_writable, solution_record
 from qpopt.generate import STRUCTURES
 from qpopt.generate import generate as generate_instance
 from qpopt.methods.registry import method_names
@@ -38,10 +33,6 @@ from qpopt.solve import available_solvers
 from qpopt.solve import solve as solve_instance
 from qpopt.solvers.registry import solver_names
 from qpopt.verify import verify as verify_solution
-
-CHECK_FAILED = 1
-BAD_USE = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="qpopt",
@@ -58,23 +49,8 @@ SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A soluti
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; every expected error takes one line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    try:
-        code = app(args=arguments, standalone_mode=False)
-    except (QpoptError, typer.TyperException) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        if message:
-            print(f"qpopt: {' '.join(message.split())}", file=sys.stderr)
-        return BAD_USE
-    except MemoryError:
-        print("qpopt: there is not enough memory for this", file=sys.stderr)
-        return BAD_USE
-    if code == INTERRUPTED:
-        print("qpopt: interrupted", file=sys.stderr)
-    return code if isinstance(code, int) else 0
+    """Run the command line and return its exit code."""
+    return run(app, "qpopt", arguments)
 
 
 def _show_version(wanted: bool) -> None:
@@ -146,6 +122,7 @@ def bound(
     ] = None,
 ) -> None:
     """Prove an upper bound on the objective of every solution."""
+    check_writable(certificate)
     with LiveLine() as line:
         found = prove_bound(Instance.load(file), time_limit=time_limit, kind=kind, progress=line)
     console.print(f"bound {found.value:.6f} ({found.kind}, {found.seconds:.1f} s)")
@@ -168,6 +145,7 @@ def certify(
 ) -> None:
     """Prove how good a solution is, whatever found it."""
     instance = Instance.load(file)
+    check_writable(out, certificate)
     with LiveLine() as line:
         certified, found = certify_solution(
             instance, Solution.load(solution), time_limit=time_limit, kind=kind, progress=line
@@ -208,6 +186,7 @@ def solve(
 ) -> None:
     """Solve an instance; Ctrl-C ends with the best solution so far."""
     instance = Instance.load(file)
+    check_writable(out)
     solution = solve_instance(
         instance,
         method=method,

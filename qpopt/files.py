@@ -14,10 +14,12 @@ A solution is one JSON object that gives every class the list of its features.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
 import shutil
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -73,6 +75,27 @@ def replacing(path: AnyPath) -> Iterator[IO[bytes]]:
         raise _unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_writable(*paths: AnyPath | None) -> None:
+    """Raise if one of the files cannot be written, before hours are spent on what goes there.
+
+    Raises
+    ------
+    InvalidFile
+        Naming the first file that cannot be written.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            target = Path(os.path.realpath(path))
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            with tempfile.TemporaryFile(dir=target.parent):
+                pass
+        except (OSError, ValueError) as error:
+            raise _unwritable(path, error) from error
 
 
 def save_instance(instance: Instance, path: AnyPath) -> None:

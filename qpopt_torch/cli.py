@@ -13,15 +13,13 @@ from rich.console import Console
 from torch.utils.data import DataLoader
 
 from qpopt import QpoptError
+from qpopt.commands import run
 from qpopt_torch.build import build, load_weights
 from qpopt_torch.evaluate import accuracy
 from qpopt_torch.finetune import train_dense
 from qpopt_torch.images import ImageFolder
 from qpopt_torch.settings import AdapterTraining, DenseTraining, FineTuning
 from qpopt_torch.sparsify import TIME_LIMIT, sparsify
-
-BAD_USE = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="qpopt-torch",
@@ -122,14 +120,5 @@ def _loaders(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; every expected error takes one line."""
-    try:
-        code = app(args=arguments, standalone_mode=False)
-    except (QpoptError, typer.TyperException) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        if message:
-            print(f"qpopt-torch: {' '.join(message.split())}", file=sys.stderr)
-        return BAD_USE
-    if code == INTERRUPTED:
-        print("qpopt-torch: interrupted; call it again to continue", file=sys.stderr)
-    return code if isinstance(code, int) else 0
+    """Run the command line and return its exit code."""
+    return run(app, "qpopt-torch", arguments, interrupted="interrupted; call it again to continue")

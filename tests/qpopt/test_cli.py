@@ -125,6 +125,28 @@ def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     assert run(capsys, "bound", paths["i.npz"], "--time-limit", 2, "--kind", "thresholds")[0] == 0
 
 
+def test_where_to_save_is_checked_before_the_work(capsys, tmp_path, monkeypatch, toy, toy_best):
+    monkeypatch.chdir(tmp_path)
+    toy.save("i.npz")
+    toy_best.save("s.json")
+
+    def never(*_, **__):
+        raise AssertionError("the work began")
+
+    for name in ("solve_instance", "certify_solution", "prove_bound"):
+        monkeypatch.setattr(f"qpopt.cli.{name}", never)
+    for path in ("no/such/folder/x", "."):
+        for command in (
+            ("solve", "i.npz", "--out", path),
+            ("certify", "i.npz", "s.json", "--out", path),
+            ("certify", "i.npz", "s.json", "--certificate", path),
+            ("bound", "i.npz", "--certificate", path),
+        ):
+            code, _, err = run(capsys, *command)
+            assert (code, "Cannot write" in err) == (2, True)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["i.npz", "s.json"]
+
+
 def test_export(capsys, tmp_path, toy):
     toy.save(tmp_path / "i.npz")
     code, out, _ = run(capsys, "export", tmp_path / "i.npz", tmp_path / "model.lp")

@@ -4,7 +4,8 @@ from PIL import Image
 from torch import nn
 
 import qpopt_torch
-from qpopt_torch.cli import BAD_USE, INTERRUPTED, main
+from qpopt.commands import BAD_USE, INTERRUPTED
+from qpopt_torch.cli import main
 
 from .small import cnn
 
