@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -20,12 +19,13 @@ from rich.table import Table
 from benchmarks.add import improve
 from benchmarks.library import Library
 from benchmarks.real import real_instance
-from qpopt import Instance, Solution, Status, TracePoint, generate, prepare, solve, verify
+from qpopt import Instance, Solution, Status, TracePoint, generate, solve, verify
 from qpopt.search import SearchResult, search
 
 NAME = "cub-50-5"
 """The real instance in the library."""
-IMAGENET = Path(__file__).parents[2] / "shared" / "data" / "imagenet-resnet50.npz"
+LARGE_NAME = "imagenet-50-5"
+"""The one with 1000 classes."""
 NEAR = 1e-3
 """How close to the best known counts as reached in the comparison with solvers."""
 
@@ -166,12 +166,7 @@ def compare_sizes(seconds: float) -> None:
 
 def compare_large(seconds: float, limit: float) -> None:
     """Print how close to its own late result the search is early, with 1000 classes."""
-    if not IMAGENET.exists():
-        console.print(f"no {IMAGENET.name}: the part `large` is left out")
-        return
-    with np.load(IMAGENET) as data:
-        instance = prepare(data["A"], n_select=50, n_per_class=5, name="imagenet-resnet50")
-    result = search(instance, time_limit=limit)
+    result = search(Library().instance(LARGE_NAME), time_limit=limit)
     table = Table("seconds", "objective", "below the last", title="2048 features × 1000 classes")
     for moment in (1.0, seconds, 60.0, limit):
         known = [p.objective for p in result.trace if p.seconds <= moment and p.objective]
