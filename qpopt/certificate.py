@@ -53,10 +53,13 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     free = set(range(instance.n_features)) - included - set(instance.exclude)
     best = inf
     for number, step in enumerate(certificate.steps):
+        _check_shapes(instance, step)
         if set(step.included.tolist()) != included:
             if len(step.free) or len(free) + len(included) != instance.n_select:
                 raise InvalidCertificate(f"Step {number} decides features without a reason.")
             included, free = included | free, set()
+            if set(step.included.tolist()) != included:
+                raise InvalidCertificate(f"Step {number} decides features without a reason.")
         if set(step.free.tolist()) != free and len(included) < instance.n_select:
             raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
         value, with_feature, without_feature = _step_bounds(instance, step)
@@ -75,6 +78,33 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
             best = -inf
             break
     return max(best, certificate.objective)
+
+
+def _check_shapes(instance: Instance, step: Step) -> None:
+    """Raise unless every array has the shape, and every index the range, that its meaning asks for.
+
+    NumPy would stretch a short array and count a negative index from the end without a word.
+    """
+    n = len(step.free)
+    for label in ("free", "included", "removed", "forced"):
+        indices = np.asarray(getattr(step, label))
+        if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
+            raise InvalidCertificate(f"{label} is no list of features.")
+        if len(set(indices.tolist())) < len(indices):
+            raise InvalidCertificate(f"{label} names a feature twice.")
+        if len(indices) and not (indices.min() >= 0 and indices.max() < instance.n_features):
+            raise InvalidCertificate(f"{label} names a feature that does not exist.")
+    for label, array, shape in (("y", step.y, (n,)), ("B", step.B, (n, n))):
+        values = np.asarray(array)
+        if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
+            raise InvalidCertificate(f"{label} must hold finite numbers of the shape {shape}.")
+    if not np.isfinite(step.t):
+        raise InvalidCertificate("t must be finite.")
+    for one in step.rounds:
+        for group in one.groups:
+            known = all(0 <= c < instance.n_classes for c in group.classes)
+            if not known or np.shape(group.thresholds) != (len(group.classes),):
+                raise InvalidCertificate("A group needs one threshold for each of its classes.")
 
 
 def _step_bounds(

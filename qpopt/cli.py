@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -16,13 +18,14 @@ from qpopt import (
     Instance,
     InvalidArgument,
     Solution,
+    Status,
     __version__,
     tables,
 )
 from qpopt.bounds import KINDS
 from qpopt.bounds import bound as prove_bound
 from qpopt.certify import certify as certify_solution
-from qpopt.commands import CHECK_FAILED, run
+from qpopt.commands import CHECK_FAILED, INTERRUPTED, run
 from qpopt.export.export import FORMULATIONS
 from qpopt.files import check_writable, solution_record
 from qpopt.generate import STRUCTURES
@@ -43,6 +46,9 @@ app = typer.Typer(
 )
 # Names and messages are shown as they are: nothing in them is markup.
 console = Console(markup=False, emoji=False, highlight=False)
+
+PROVABLE = "semidefinite"
+"""The kind of bound that has a certificate."""
 
 InstanceFile = Annotated[Path, typer.Argument(metavar="FILE", help="An instance (.npz).")]
 SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A solution (.json).")]
@@ -116,17 +122,22 @@ def verify(
 def bound(
     file: InstanceFile,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
-    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = "best",
+    kind: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(KINDS)}; with a certificate {PROVABLE}.")
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="CERTIFICATE", help="Where to save the proof.")
     ] = None,
 ) -> None:
     """Prove an upper bound on the objective of every solution."""
-    check_writable(certificate)
+    chosen = _kind(kind, certificate)
+    _check_outputs(file, certificate)
     with LiveLine() as line:
-        found = prove_bound(Instance.load(file), time_limit=time_limit, kind=kind, progress=line)
+        found = prove_bound(Instance.load(file), time_limit=time_limit, kind=chosen, progress=line)
     console.print(f"bound {found.value:.6f} ({found.kind}, {found.seconds:.1f} s)")
     _save_certificate(found, certificate)
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 @app.command()
@@ -134,7 +145,9 @@ def certify(
     file: InstanceFile,
     solution: SolutionFile,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
-    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = "best",
+    kind: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(KINDS)}; with a certificate {PROVABLE}.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="SOLUTION", help="Where to save the solution with its bound."),
@@ -145,25 +158,46 @@ def certify(
 ) -> None:
     """Prove how good a solution is, whatever found it."""
     instance = Instance.load(file)
-    check_writable(out, certificate)
+    chosen = _kind(kind, certificate)
+    _check_outputs(file, out, certificate)
     with LiveLine() as line:
         certified, found = certify_solution(
-            instance, Solution.load(solution), time_limit=time_limit, kind=kind, progress=line
+            instance, Solution.load(solution), time_limit=time_limit, kind=chosen, progress=line
         )
+    proven = found.certificate.bound if found.certificate is not None else -inf
+    if certificate is not None and certified.bound is not None and proven > certified.bound:
+        # What is saved beside a proof claims what that proof shows, not what another one might.
+        certified = replace(certified, status=Status.FEASIBLE, bound=proven)
     console.print(tables.solution(instance, certified))
     if out is not None:
         certified.save(out)
         console.print(f"saved to {out}")
     _save_certificate(found, certificate)
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check_outputs(instance_file: Path, *outputs: Path | None) -> None:
+    """Raise before the work if its results could not be saved or would replace the instance."""
+    check_writable(*outputs)
+    for path in outputs:
+        if path is not None and path.resolve() == instance_file.resolve():
+            raise InvalidArgument(f"{path} is the instance itself; save under another name.")
+
+
+def _kind(kind: str | None, certificate: Path | None) -> str:
+    """Return the kind of bound to prove: with a certificate, the one that has it."""
+    if certificate is None:
+        return kind or "best"
+    if kind not in (None, PROVABLE):
+        raise InvalidArgument(f"Only a bound of the kind {PROVABLE} has a certificate.")
+    return PROVABLE
 
 
 def _save_certificate(found: Bound, path: Path | None) -> None:
-    if path is None:
-        return
-    if found.certificate is None:
-        raise InvalidArgument(f"A bound of the kind {found.kind} has no certificate to save.")
-    found.certificate.save(path)
-    console.print(f"certificate saved to {path}")
+    if path is not None and found.certificate is not None:
+        found.certificate.save(path)
+        console.print(f"certificate saved to {path}")
 
 
 @app.command()
@@ -186,7 +220,7 @@ def solve(
 ) -> None:
     """Solve an instance; Ctrl-C ends with the best solution so far."""
     instance = Instance.load(file)
-    check_writable(out)
+    _check_outputs(file, out)
     solution = solve_instance(
         instance,
         method=method,
@@ -198,7 +232,7 @@ def solve(
         start=None if start is None else Solution.load(start),
         progress=True,
     )
-    if out is not None:
+    if out is not None and solution.found:
         solution.save(out)
     if as_json:
         print(json.dumps(solution_record(solution), indent=1))
@@ -206,8 +240,10 @@ def solve(
         console.print(tables.solution(instance, solution))
         if classes and solution.found:
             console.print(tables.class_sets(instance, solution))
-        if out is not None:
+        if out is not None and solution.found:
             console.print(f"saved to {out}")
+    if solution.status is Status.INTERRUPTED:
+        raise typer.Exit(INTERRUPTED)
     if not solution.found:
         raise typer.Exit(CHECK_FAILED)
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from qpopt.bounds.overlap import best_overlap, crowded_groups, shares
 from qpopt.bounds.reduced import Reduced
+from qpopt.solvers.packages import load
 
 Vector = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ class ProjectedLP:
     """
 
     def __init__(self, reduced: Reduced, *, cliques: bool = True, overlaps: bool = True) -> None:
-        import highspy
+        highspy = load("highspy")
 
         self.reduced = reduced
         self.rounds = 0
@@ -109,7 +110,7 @@ class ProjectedLP:
 
     def advance(self, time_limit: float | None = None) -> bool:
         """Solve and separate once; tell whether a violated cut was found."""
-        import highspy
+        highspy = load("highspy")
 
         if time_limit is not None:
             # The clock of HiGHS runs on over several solves.
@@ -232,7 +233,7 @@ class ProjectedLP:
         return self._pair_columns[key]
 
     def _add(self, cuts: list[_Cut]) -> None:
-        import highspy
+        highspy = load("highspy")
 
         n, q = self.reduced.n_free, self.reduced.n_classes
         for cut in cuts:

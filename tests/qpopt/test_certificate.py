@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
+from qpopt.bounds.thresholds import Group
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -103,3 +104,51 @@ def test_a_wrong_matrix_costs_its_deficit(proof):
     worse = check_certificate(instance, replace(certificate, steps=(replace(step, B=B),)))
     # The diagonal loses 0.1 on each of the selected rows, and the deficit gives at least that back.
     assert worse >= check_certificate(instance, certificate) - 1e-6
+
+
+def forged(certificate, **changes):
+    """Return the certificate with its first step changed."""
+    first, *rest = certificate.steps
+    return replace(certificate, steps=(replace(first, **changes), *rest))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"B": np.array([[-1e3]])}, "B must hold finite numbers of the shape"),
+        ({"y": np.zeros(1)}, "y must hold finite numbers"),
+        ({"y": np.full(50, "x")}, "y must hold finite numbers"),
+        ({"y": np.full(50, np.nan)}, "y must hold finite numbers"),
+        ({"t": -np.inf}, "t must be finite"),
+        ({"included": np.array([0, 0])}, "included names a feature twice"),
+        ({"included": np.array([-1])}, "included names a feature that does not exist"),
+        ({"removed": np.array([50])}, "removed names a feature that does not exist"),
+        ({"forced": np.array([[1]])}, "forced is no list of features"),
+    ],
+)
+def test_arrays_of_another_shape_prove_nothing(proof, changes, message):
+    instance, certificate = proof
+    with pytest.raises(InvalidCertificate, match=message):
+        check_certificate(instance, forged(certificate, **changes))
+
+
+@pytest.mark.parametrize(
+    ("classes", "thresholds"), [((0, 1), [5.0]), ((0, -8), [1.0, 1.0]), ((0, 99), [1.0, 1.0])]
+)
+def test_groups_of_classes_must_be_complete(proof, classes, thresholds):
+    instance, certificate = proof
+    one = certificate.steps[0].rounds[0]
+    group = Group(classes, 1.0, np.array(thresholds), 0.0)
+    rounds = [replace(one, weight=1.0, groups=(group,))]
+    with pytest.raises(InvalidCertificate, match="one threshold for each of its classes"):
+        check_certificate(instance, forged(certificate, rounds=rounds))
+
+
+def test_all_features_selected_must_really_be_all(toy):
+    everything = qpopt.Instance(toy.A, toy.R, toy.b, 4, 2)
+    certificate = bound(everything, kind="semidefinite", time_limit=1).certificate
+    twice = forged(certificate, included=np.array([0, 0, 0, 0]), free=np.zeros(0, np.int64))
+    fewer = forged(certificate, included=np.array([0, 1]), free=np.zeros(0, np.int64))
+    for wrong in (twice, fewer):
+        with pytest.raises(InvalidCertificate):
+            check_certificate(everything, wrong)

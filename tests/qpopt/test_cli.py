@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from qpopt import Instance, Solution, __version__, generate
+from qpopt import Instance, Solution, __version__, generate, solve
 from qpopt.cli import main
 
 
@@ -145,6 +145,41 @@ def test_where_to_save_is_checked_before_the_work(capsys, tmp_path, monkeypatch,
             code, _, err = run(capsys, *command)
             assert (code, "Cannot write" in err) == (2, True)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["i.npz", "s.json"]
+
+
+def test_a_certificate_supports_what_is_saved_beside_it(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    instance = generate(24, 8, 6, 2, seed=3)
+    instance.save("i.npz")
+    solution = solve(instance, method="compact", solver="highs", time_limit=3)
+    replace(solution, bound=solution.objective + 1e-3, status="feasible").save("s.json")
+    saved = ("--out", "c.json", "--certificate", "c.npz")
+    assert run(capsys, "certify", "i.npz", "s.json", "--time-limit", 2, *saved)[0] == 0
+    assert run(capsys, "verify", "i.npz", "c.json", "--certificate", "c.npz")[0] == 0
+    other = ("certify", "i.npz", "s.json", "--kind", "thresholds", "--certificate", "c.npz")
+    code, _, err = run(capsys, *other)
+    assert (code, "Only a bound of the kind semidefinite" in err) == (2, True)
+
+
+def test_an_interrupted_solve_keeps_what_it_has(capsys, tmp_path, monkeypatch, toy, toy_best):
+    monkeypatch.chdir(tmp_path)
+    toy.save("i.npz")
+    stopped = replace(toy_best, status="interrupted")
+    monkeypatch.setattr("qpopt.cli.solve_instance", lambda *_, **__: stopped)
+    assert run(capsys, "solve", "i.npz", "--out", "s.json")[0] == 130
+    assert Solution.load("s.json") == stopped
+    nothing = Solution(None, None, None, status="interrupted")
+    monkeypatch.setattr("qpopt.cli.solve_instance", lambda *_, **__: nothing)
+    assert run(capsys, "solve", "i.npz", "--out", "s.json")[0] == 130
+    assert Solution.load("s.json") == stopped
+
+
+def test_the_instance_is_never_overwritten(capsys, tmp_path, toy):
+    path = tmp_path / "i.npz"
+    toy.save(path)
+    code, _, err = run(capsys, "solve", path, "--out", path)
+    assert (code, "is the instance itself" in err) == (2, True)
+    assert Instance.load(path) == toy
 
 
 def test_export(capsys, tmp_path, toy):
