@@ -195,9 +195,13 @@ def _kind(kind: str | None, certificate: Path | None) -> str:
 
 
 def _save_certificate(found: Bound, path: Path | None) -> None:
-    if path is not None and found.certificate is not None:
-        found.certificate.save(path)
-        console.print(f"certificate saved to {path}")
+    if path is None:
+        return
+    if found.certificate is None:
+        console.print("there is no certificate to save: the time was too short to begin one")
+        return
+    found.certificate.save(path)
+    console.print(f"certificate saved to {path}")
 
 
 @app.command()

@@ -86,6 +86,10 @@ def solve(
     from qpopt.methods.settings import Settings
     from qpopt.solvers.choice import choose
 
+    if not isinstance(instance, Instance):
+        raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidArgument(f"options must be a mapping of names to values, not {options!r}.")
     chosen = find_method(method, solver)
     settings = Settings(
         time_limit=_checked_number("time_limit", time_limit) if time_limit is not None else None,

@@ -236,9 +236,15 @@ def test_a_small_licence_is_noticed_before_building():
         ({"method": "compact", "options": {"objective": "cubic"}}, "objective must be one of"),
         ({"method": "compact", "options": {"search_steps": -1}}, "search_steps must be"),
         ({"method": "search", "solver": "highs"}, "hands no model to a solver"),
+        ({"options": [1, 2]}, "options must be a mapping"),
         ({"method": "paper", "options": {"max_rounds": 0}}, "max_rounds must be"),
     ],
 )
 def test_wrong_arguments_are_explained(toy, arguments, message):
     with pytest.raises(InvalidArgument, match=message):
         solve(toy, **arguments)
+
+
+def test_a_path_is_no_instance():
+    with pytest.raises(InvalidArgument, match=r"takes a qpopt\.Instance, not str"):
+        solve("i.npz")
