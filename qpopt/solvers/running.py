@@ -67,9 +67,12 @@ class Run:
 
         Thread(target=run, name="qpopt-solver", daemon=True).start()
         # Not Thread.join: after Ctrl-C it may take a running thread for a finished one.
-        while not done.is_set():
+        # The whole loop is guarded: Ctrl-C may come between two waits as well.
+        waiting = True
+        while waiting:
             try:
-                done.wait(POLL_SECONDS)
+                while waiting:
+                    waiting = not done.wait(POLL_SECONDS)
             except KeyboardInterrupt:
                 self.interrupted = True
                 self.stop()
