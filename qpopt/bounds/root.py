@@ -24,6 +24,8 @@ MANY_CLASSES = 400
 WORTH_PROVING = 1e-4
 """Relative improvement of the estimate for which the rigorous value is computed."""
 
+CLEARLY = 1e-7
+"""By how much a bound must lie below the objective, relative to it, to decide a feature."""
 WORTH_REMOVING = 0.03
 """Share of the free features that must go at once: every removal costs a step of the proof."""
 
@@ -193,8 +195,10 @@ class RootBound:
     def _prove(self) -> None:
         current = self._current()
         features = current.features()
-        removed = current.reduced.free[features.with_feature <= self.objective]
-        forced = current.reduced.free[features.without_feature <= self.objective]
+        # The check of a certificate rounds in its own way, so features go only where it is clear.
+        limit = self.objective - CLEARLY * max(1.0, abs(self.objective))
+        removed = current.reduced.free[features.with_feature <= limit]
+        forced = current.reduced.free[features.without_feature <= limit]
         better = features.value < self._rest
         if better:
             self._rest = features.value

@@ -65,12 +65,14 @@ class Run:
             finally:
                 done.set()
 
-        Thread(target=run, name="qpopt-solver", daemon=True).start()
+        thread = Thread(target=run, name="qpopt-solver", daemon=True)
         # Not Thread.join: after Ctrl-C it may take a running thread for a finished one.
         # The whole loop is guarded: Ctrl-C may come between two waits as well.
         waiting = True
         while waiting:
             try:
+                if thread.ident is None:
+                    thread.start()
                 while waiting:
                     waiting = not done.wait(POLL_SECONDS)
             except KeyboardInterrupt:

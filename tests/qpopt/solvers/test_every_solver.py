@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 from dataclasses import replace
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_ctrl_c_returns_what_is_known(name):
     def interrupt(x, bound):
         if waiting:
             waiting.clear()
-            _thread.interrupt_main()
+            Timer(0.3, _thread.interrupt_main).start()
 
     result = find_solver(name).solve(endless(), gap=0.0, time_limit=60.0, on_progress=interrupt)
     assert not waiting
