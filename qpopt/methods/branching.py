@@ -8,10 +8,15 @@ from itertools import count
 from math import inf
 
 from qpopt.bounds.node import Node
+from qpopt.methods.enumerating import enumerate_part, n_selections
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.assignment import assign
 
 ROUNDS_PER_NODE = 12
+
+SECONDS_PER_ENUMERATION = 0.5
+FEWER = 16
+"""After a part was too large to enumerate, others are tried only if they are so much smaller."""
 
 
 class Tree:
@@ -23,12 +28,15 @@ class Tree:
         Gets better solutions and bounds.
     root
         The part to begin with: everything that is not known to be worse.
+    most_selections
+        Parts with fewer selections than this are enumerated, if it can be done quickly.
     """
 
-    def __init__(self, incumbent: Incumbent, root: Node) -> None:
+    def __init__(self, incumbent: Incumbent, root: Node, most_selections: int) -> None:
         self._incumbent = incumbent
         self._number = count()
         self._open: list[tuple[float, int, Node]] = []
+        self._too_many = most_selections
         self.nodes = 0
         self._push(root)
 
@@ -46,9 +54,10 @@ class Tree:
                 return
             node = self._open[0][2]
             incumbent.say(f"{self.nodes} nodes, {len(self._open)} open")
-            node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
+            if not self._enumerated(node, stop):
+                node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
+                self._offer(node)
             # Until its children are in, the node stays open: an interruption loses nothing.
-            self._offer(node)
             if node.bound <= incumbent.objective or node.decided is not None or node.empty:
                 heapq.heappop(self._open)
             elif not stop():
@@ -59,6 +68,16 @@ class Tree:
             self.nodes += 1
         if not self._open:
             incumbent.lower_bound(incumbent.objective)
+
+    def _enumerated(self, node: Node, stop: Callable[[], bool]) -> bool:
+        """Try to look at all selections of a node; its bound tells the outcome."""
+        if node.empty or node.decided is not None or n_selections(node.reduced) >= self._too_many:
+            return False
+        if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, stop):
+            node.bound = min(node.bound, self._incumbent.objective)
+            return True
+        self._too_many = n_selections(node.reduced) // FEWER
+        return False
 
     def _push(self, node: Node) -> None:
         if not node.empty and node.bound > self._incumbent.objective:

@@ -1,4 +1,7 @@
-"""The projected method: search for solutions, semidefinite bounds for the proof, then branching."""
+"""The projected method: search for solutions, semidefinite bounds for the proof, then branching.
+
+Where few selections are left at any point, they are all looked at instead.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from qpopt.bounds.root import RootBound
 from qpopt.instance import Instance
 from qpopt.methods.base import Method
 from qpopt.methods.branching import Tree
+from qpopt.methods.enumerating import MOST_SELECTIONS, enumerate_part, n_selections
 from qpopt.methods.incumbent import Incumbent
 from qpopt.methods.settings import Settings
 from qpopt.search.run import search
@@ -19,6 +23,11 @@ from qpopt.solvers.base import Solver
 
 SHARE_OF_SEARCH = 0.1
 MOST_SECONDS_OF_SEARCH = 30.0
+SEARCH_BEFORE_ENUMERATION = 0.5
+"""Seconds of search where all selections may be looked at afterwards."""
+
+SHARE_OF_ENUMERATION = 0.1
+MOST_SECONDS_OF_ENUMERATION = 10.0
 SHARE_OF_LINEAR = 0.1
 MOST_SECONDS_OF_LINEAR = 5.0
 
@@ -39,10 +48,12 @@ def solve_projected(instance: Instance, solver: Solver | None, settings: Setting
     search_seconds
         Length of the search before the proof; a tenth of the time limit, 30 at the most, by
         default.
+    enumerate
+        False to leave the proof to bounds and branching alone, even where few selections are left.
     certificate
         A path to save the certificate of the root bound to.
     """
-    settings.check_options("search_seconds", "certificate")
+    settings.check_options("search_seconds", "enumerate", "certificate")
     incumbent = Incumbent(instance, settings, method="projected")
     work = _Proof(instance, incumbent)
     incumbent.run(work.run)
@@ -60,12 +71,20 @@ class _Proof:
         self.incumbent = incumbent
         self.root: RootBound | None = None
         self.tree: Tree | None = None
+        enumerates = bool(incumbent.settings.option("enumerate", True))
+        self.most_selections = MOST_SELECTIONS if enumerates else 0
         self.free: Indices = reduce(instance).free
         self.included: Indices = reduce(instance).included
 
     def run(self) -> None:
         """Go through the phases until the gap is closed or time is up."""
-        for phase in (self._search, self._linear, self._semidefinite, self._branch):
+        for phase in (
+            self._search,
+            self._enumerate,
+            self._linear,
+            self._semidefinite,
+            self._branch,
+        ):
             found = self.incumbent.best is not None
             if found and (self.incumbent.proven or self.incumbent.out_of_time):
                 return
@@ -79,12 +98,15 @@ class _Proof:
     def _out_of_time(self) -> bool:
         return self.incumbent.out_of_time
 
+    def _part_of_time(self, share: float, most: float) -> float:
+        remaining = self.incumbent.remaining
+        return most if remaining is None else min(most, share * remaining)
+
     def _search(self) -> None:
         settings = self.incumbent.settings
-        remaining = self.incumbent.remaining
-        seconds = MOST_SECONDS_OF_SEARCH
-        if remaining is not None:
-            seconds = min(seconds, SHARE_OF_SEARCH * remaining)
+        seconds = self._part_of_time(SHARE_OF_SEARCH, MOST_SECONDS_OF_SEARCH)
+        if n_selections(reduce(self.instance)) < self.most_selections:
+            seconds = min(seconds, SEARCH_BEFORE_ENUMERATION)
         self.incumbent.say("searching")
         result = search(
             self.instance,
@@ -96,15 +118,28 @@ class _Proof:
         if result.interrupted:
             raise KeyboardInterrupt
 
+    def _enumerate(self) -> None:
+        """Look at all selections, if that is quickly done and no certificate is asked for."""
+        whole = reduce(self.instance)
+        if (
+            self.incumbent.settings.option("certificate", None) is not None
+            or n_selections(whole) >= self.most_selections
+            or whole.n_select == 0
+        ):
+            return
+        self.incumbent.say("looking at all selections")
+        seconds = self._part_of_time(SHARE_OF_ENUMERATION, MOST_SECONDS_OF_ENUMERATION)
+        if enumerate_part(self.incumbent, whole, seconds, self._out_of_time):
+            self.free = self.free[:0]
+            self.incumbent.lower_bound(self.incumbent.objective)
+
     def _linear(self) -> None:
         """Bound by the linear relaxation; without redundancy it also removes most features."""
         reduced = reduce(self.instance)
         if not reduced.n_select:
             return
         remaining = self.incumbent.remaining
-        seconds = MOST_SECONDS_OF_LINEAR
-        if remaining is not None:
-            seconds = min(seconds, SHARE_OF_LINEAR * remaining)
+        seconds = self._part_of_time(SHARE_OF_LINEAR, MOST_SECONDS_OF_LINEAR)
         if not reduced.R.any():
             # Without redundancy the linear relaxation is nearly all there is to gain.
             seconds = 60.0 if remaining is None else 0.5 * remaining
@@ -154,7 +189,7 @@ class _Proof:
         node = Node(
             self.instance, self.free, self.included, self.incumbent.bound, self.root.iterate
         )
-        self.tree = Tree(self.incumbent, node)
+        self.tree = Tree(self.incumbent, node, self.most_selections)
         self.tree.run(self._out_of_time)
 
 

@@ -13,12 +13,11 @@ from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
 
-@settings(max_examples=40)
-@given(awkward_instances(), st.sampled_from([0.0, 0.01]))
-def test_ends_at_the_optimum(instance, search_seconds):
-    solution = solve(
-        instance, method="projected", gap=0.0, options={"search_seconds": search_seconds}
-    )
+@settings(max_examples=60)
+@given(awkward_instances(), st.sampled_from([0.0, 0.01]), st.booleans())
+def test_ends_at_the_optimum(instance, search_seconds, enumerates):
+    options = {"search_seconds": search_seconds, "enumerate": enumerates}
+    solution = solve(instance, method="projected", gap=0.0, options=options)
     best = brute_force(instance).objective
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
@@ -33,7 +32,7 @@ def test_every_bound_of_the_trace_is_valid(instance):
     solve(
         instance,
         method="projected",
-        options={"search_seconds": 0.0},
+        options={"search_seconds": 0.0, "enumerate": False},
         progress=lambda point, note: points.append(point),
     )
     best = brute_force(instance).objective
@@ -71,7 +70,7 @@ def test_an_interruption_keeps_the_solution_and_the_bound():
     solution = solve(
         qpopt.generate(60, 10, 10, 3),
         method="projected",
-        options={"search_seconds": 0.1},
+        options={"search_seconds": 0.1, "enumerate": False},
         progress=interrupt,
     )
     assert solution.status is Status.INTERRUPTED
@@ -83,3 +82,11 @@ def test_no_time_still_gives_a_solution():
     solution = solve(qpopt.generate(60, 10, 10, 3), method="projected", time_limit=0)
     assert solution.found
     assert solution.status in (Status.FEASIBLE, Status.OPTIMAL)
+
+
+def test_few_selections_are_all_looked_at():
+    instance = qpopt.generate(32, 10, 8, 3, structure="clustered")
+    solution = solve(instance, method="projected", options={"search_seconds": 0.0})
+    assert solution.status is Status.OPTIMAL
+    assert solution.bound == solution.objective
+    assert solution.details == {"features_free": 0, "nodes": 0}

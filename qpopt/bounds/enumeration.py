@@ -1,0 +1,92 @@
+"""Enumeration: all selections of a small part that may be better than the best one known.
+
+A depth-first search. What the classes gain from a selection without uniqueness is submodular, and
+redundancy is never negative, so the value of a part is at most its present value plus the largest
+gains of its candidates, each taken by itself. Candidates are tried in the order of these gains: as
+soon as one is hopeless, so are all after it.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.bounds.reduced import Indices, Reduced
+
+MOST_FOUND = 1024
+"""How many selections are handed out at once: their values may spare looking at later ones."""
+
+ROUNDING = 1e-9
+"""Relative to the objective: far more than the order of summation changes."""
+
+
+class Enumeration:
+    """The selections of a reduced instance, gone through once.
+
+    Parameters
+    ----------
+    reduced
+        The problem, with at least one feature to select and as many free ones.
+    """
+
+    def __init__(self, reduced: Reduced) -> None:
+        n, m, k = reduced.n_free, reduced.n_select, reduced.n_per_class
+        q, n_included = reduced.n_classes, len(reduced.included)
+        self.finished = False
+        self._reduced = reduced
+        self._columns = np.ascontiguousarray(reduced.A.T)
+        # Until a class has enough features, its places are held by some that are worse than all.
+        worst = np.min(reduced.columns(), axis=1) - 1.0
+        self._top = np.empty((m, q, k + 1))
+        self._top[0] = worst[:, None]
+        self._places = np.full((m, q, k + 1), -1, dtype=np.int64)
+        best = np.argsort(-reduced.forced, axis=1, kind="stable")[:, : k + 1]
+        known = best.shape[1]
+        self._top[0, :, :known] = np.take_along_axis(reduced.forced, best, axis=1)
+        self._places[0, :, :known] = best
+        self._values = np.empty(m)
+        self._values[0] = reduced.constant + float(self._top[0, :, :k].sum())
+        self._candidates = np.empty((m, n), dtype=np.int64)
+        self._candidates[0] = np.arange(n)
+        self._linear = np.empty((m, n))
+        self._linear[0] = reduced.b
+        self._gains = np.empty((m, n))
+        self._lengths = np.zeros(m, dtype=np.int64)
+        self._lengths[0] = n
+        self._next = np.full(m, -1, dtype=np.int64)
+        self._depth = np.zeros(1, dtype=np.int64)
+        self._n_included = n_included
+        self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
+
+    def advance(self, objective: float, steps: int) -> list[Indices]:
+        """Go on for a while; return selections that may be better than `objective`.
+
+        Parameters
+        ----------
+        objective
+            The Z of the best solution known.
+        steps
+            The most parts and selections to look at.
+
+        Returns
+        -------
+        list of NDArray
+            Whole selections, sorted. Every better one is in some answer by the time `finished` is
+            true.
+        """
+        from qpopt.bounds.enumeration_kernels import better_selections
+
+        if self.finished:
+            return []
+        limit = objective - ROUNDING * max(1.0, abs(objective)) if objective > -inf else -inf
+        count, self.finished = better_selections(
+            self._columns, self._reduced.R, self._reduced.n_per_class, self._n_included, limit,
+            steps, self._top, self._places, self._values, self._candidates, self._linear,
+            self._gains, self._lengths, self._next, self._depth, self._found,
+        )  # fmt: skip
+        return [self._selection(row) for row in self._found[:count]]
+
+    def _selection(self, positions: NDArray[np.int64]) -> Indices:
+        return np.union1d(self._reduced.included, self._reduced.free[positions])

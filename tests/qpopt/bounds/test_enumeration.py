@@ -1,0 +1,84 @@
+"""The enumeration against trying everything."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from qpopt import Instance, generate
+from qpopt.bounds.enumeration import Enumeration
+from qpopt.bounds.reduced import reduce
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets, value
+
+
+def all_values(instance):
+    """Z of every selection with its best assignment."""
+    return {
+        selection: value(instance, selection, best_class_sets(instance, selection))
+        for selection in all_selections(instance)
+    }
+
+
+def enumerated(instance, objective, steps):
+    """All that the enumeration gives for an objective that stays as it is."""
+    part = Enumeration(reduce(instance))
+    found = []
+    while not part.finished:
+        found += [tuple(selection.tolist()) for selection in part.advance(objective, steps)]
+    assert part.advance(objective, steps) == []
+    return found
+
+
+@settings(max_examples=150)
+@given(awkward_instances(), st.floats(0, 1), st.sampled_from([1, 7, 10**6]))
+def test_gives_every_better_selection_once(instance, share, steps):
+    assume(reduce(instance).n_select > 0)
+    values = all_values(instance)
+    objective = float(np.quantile(list(values.values()), share))
+    found = enumerated(instance, objective, steps)
+    assert len(found) == len(set(found))
+    assert set(found) <= set(values)
+    assert set(found) >= {one for one, z in values.items() if z > objective}
+
+
+@given(awkward_instances())
+def test_without_an_objective_gives_all(instance):
+    assume(reduce(instance).n_select > 0)
+    assert sorted(enumerated(instance, -inf, 10**6)) == sorted(all_selections(instance))
+
+
+def test_passes_over_what_uniqueness_makes_worse():
+    A = np.array([[9.0, 1.0, 5.0], [9.0, 2.0, 5.0]])
+    instance = Instance(A, np.zeros((3, 3)), np.zeros(3), n_select=2, n_per_class=1)
+    # Alone every class would gain 9 from {0, 1}; one of them has to take 2 or less.
+    assert enumerated(instance, 13.0, 10**6) == [(0, 2)]
+
+
+def test_more_features_than_a_number_has_bits():
+    instance = generate(70, 4, 67, 2, seed=1)
+    best = max(_values_of_some(instance))
+    found = enumerated(instance, best, 10**6)
+    assert found
+    assert all(len(selection) == 67 for selection in found)
+
+
+def _values_of_some(instance):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        selection = tuple(np.sort(rng.permutation(70)[:67]).tolist())
+        yield value(instance, selection, best_class_sets(instance, selection))
+
+
+def test_stops_where_it_is_told_and_goes_on():
+    instance = generate(20, 6, 6, 2, seed=2)
+    part = Enumeration(reduce(instance))
+    part.advance(-inf, 3)
+    assert not part.finished
+    with pytest.raises(StopIteration):
+        next(iter(part.advance(inf, 10**6)))
+    assert part.finished
