@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.errors import InvalidArgument, SolverFailure, SolverLimit
+from qpopt.errors import SolverFailure, SolverLimit
 from qpopt.instance import Instance
 from qpopt.methods.base import Method
 from qpopt.methods.forms import keep_quadratic
@@ -48,8 +48,6 @@ def solve_paper(instance: Instance, solver: Solver | None, settings: Settings) -
     assert solver is not None
     settings.check_options("max_rounds", "round_time_limit", "objective")
     max_rounds = settings.option("max_rounds", MAX_ROUNDS)
-    if not isinstance(max_rounds, int) or max_rounds < 1:
-        raise InvalidArgument(f"max_rounds must be a positive whole number, not {max_rounds!r}.")
     _keep_quadratic(instance, Tightening(), solver, settings)
     incumbent = Incumbent(instance, settings, method="paper", solver=solver.name)
     incumbent.run(lambda: _Rounds(instance, solver, incumbent).run(max_rounds))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from qpopt import _checks
-from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
+from qpopt import _arguments, _checks
+from qpopt.errors import InvalidInstance, InvalidStart
 from qpopt.instance import Instance
 from qpopt.search.assignment import assign
 from qpopt.search.greedy import greedy_selection
@@ -100,9 +99,9 @@ def search(
     Raises
     ------
     InvalidArgument
-        If a limit is out of range; InvalidStart if `start` is not a selection of the instance.
+        If a number is out of range; InvalidStart if `start` is not a selection of the instance.
     """
-    _check_limits(time_limit, step_limit, threads)
+    _check_limits(time_limit, step_limit, target, seed, threads)
     if time_limit is None and step_limit is None:
         time_limit = DEFAULT_SECONDS
     given = [] if start is None else [_checked_start(instance, start)]
@@ -207,10 +206,14 @@ def _can_swap(instance: Instance) -> bool:
     return len(instance.include) < instance.n_select < n_allowed
 
 
-def _check_limits(time_limit: float | None, step_limit: int | None, threads: int) -> None:
-    if time_limit is not None and not time_limit >= 0:
-        raise InvalidArgument(f"time_limit must be a number of seconds ≥ 0, not {time_limit!r}.")
-    if step_limit is not None and not (isinstance(step_limit, Integral) and step_limit >= 0):
-        raise InvalidArgument(f"step_limit must be a whole number ≥ 0, not {step_limit!r}.")
-    if not (isinstance(threads, Integral) and threads >= 1):
-        raise InvalidArgument(f"threads must be a whole number ≥ 1, not {threads!r}.")
+def _check_limits(
+    time_limit: float | None, step_limit: int | None, target: float | None, seed: int, threads: int
+) -> None:
+    if time_limit is not None:
+        _arguments.number("time_limit", time_limit, least=0.0, finite=False)
+    if step_limit is not None:
+        _arguments.whole_number("step_limit", step_limit, least=0)
+    if target is not None:
+        _arguments.number("target", target, finite=False)
+    _arguments.whole_number("seed", seed, least=0)
+    _arguments.whole_number("threads", threads, least=1)

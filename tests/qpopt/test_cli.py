@@ -105,6 +105,23 @@ def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
     assert (code, "highs" in out) == (0, True)
 
 
+def test_options_of_a_method(capsys, tmp_path, toy):
+    path = tmp_path / "i.npz"
+    toy.save(path)
+    given = ("solve", path, "--method", "search", "--json", "--option")
+    code, out, _ = run(capsys, *given, "step_limit=0")
+    assert (code, json.loads(out)["details"]["steps"]) == (0, 0)
+    for option, message in (
+        ("target=high", "target must be a finite number, not 'high'."),
+        ("step_limit=2.5", "step_limit must be a whole number of at least 0, not 2.5."),
+        ("steps=1", "There is no option 'steps' for this method; known are step_limit, target."),
+        ("target", "--option takes NAME=VALUE, not 'target'."),
+    ):
+        assert run(capsys, *given, option) == (2, "", f"qpopt: {message}\n")
+    code, _, _ = run(capsys, "solve", path, "--option", f"certificate={tmp_path / 'proof.npz'}")
+    assert (code, (tmp_path / "proof.npz").exists()) == (0, True)
+
+
 def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     paths = {name: tmp_path / name for name in ("i.npz", "s.json", "c.npz", "out.json")}
     toy.save(paths["i.npz"])
