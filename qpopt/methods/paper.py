@@ -28,7 +28,7 @@ from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.start import start_vector
 from qpopt.objective import best_assignment
 from qpopt.solution import Solution, Status
-from qpopt.solvers.base import Solver
+from qpopt.solvers.base import Solver, SolverSettings
 
 MAX_ROUNDS = 100
 
@@ -109,11 +109,13 @@ class _Rounds:
         given = [limit for limit in limits if limit is not None]
         result = self.solver.solve(
             model,
-            time_limit=min(given) if given else None,
-            gap=settings.gap,
-            seed=settings.seed,
-            threads=settings.threads,
-            start=x,
+            SolverSettings(
+                time_limit=min(given) if given else None,
+                gap=settings.gap,
+                seed=settings.seed,
+                threads=settings.threads,
+                start=x,
+            ),
         )
         if result.status is Status.INFEASIBLE:
             raise SolverFailure(

@@ -65,8 +65,8 @@ def test_a_model_that_outgrows_a_licence_keeps_what_was_found(monkeypatch):
 def test_it_starts_from_the_clique_of_prepare(monkeypatch):
     starts = []
 
-    def refuse(self, model, *, start, **settings):
-        starts.append(np.flatnonzero(model.block("s", start)))
+    def refuse(self, model, settings):
+        starts.append(np.flatnonzero(model.block("s", settings.start)))
         return SolverResult(Status.NO_SOLUTION)
 
     monkeypatch.setattr(Highs, "solve", refuse)

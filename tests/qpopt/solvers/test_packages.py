@@ -35,9 +35,9 @@ def test_highs_and_cpsat_work_in_one_process_in_any_order(order):
     code = f"""
 from qpopt import Instance
 from qpopt.models.compact import compile_compact
-from qpopt.solvers import find_solver
+from qpopt.solvers import SolverSettings, find_solver
 model = compile_compact(Instance([[1, 5, 2]], [[0] * 3] * 3, [0] * 3, 2, 1), quadratic=False)
-print(*(round(find_solver(name).solve(model).objective, 6) for name in {order!r}))
+print(*(round(find_solver(name).solve(model, SolverSettings()).objective, 6) for name in {order!r}))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
