@@ -45,9 +45,9 @@ def solve(
         The instance.
     method
         "auto" or the name of a method: `projected` proves a bound at real size, `search` finds
-        excellent solutions in seconds without one, `compact` and `qcqp` are exact for small
-        instances, `paper` is the published scheme. "auto" is `projected`, or `compact` where a
-        solver is named.
+        excellent solutions in seconds, mostly without one, `compact` and `qcqp` are exact for
+        small instances, `paper` is the published scheme. "auto" is `projected`, or `compact` where
+        a solver is named.
     solver
         "auto" or the name of a solver; see `available_solvers`.
     time_limit

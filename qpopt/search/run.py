@@ -13,6 +13,7 @@ from qpopt import _arguments, _checks
 from qpopt.errors import InvalidInstance, InvalidStart
 from qpopt.instance import Instance
 from qpopt.search.assignment import assign
+from qpopt.search.enumeration import MOST_SELECTIONS, n_selections, try_every_selection
 from qpopt.search.greedy import greedy_selection
 from qpopt.search.incumbent import Incumbent, Progress
 from qpopt.search.memory import new_auction, new_memory
@@ -44,6 +45,8 @@ class SearchResult:
         Wall time.
     interrupted
         Whether the user interrupted the search.
+    complete
+        Whether every selection was tried: then the solution is optimal.
     """
 
     selection: NDArray[np.int64]
@@ -53,6 +56,7 @@ class SearchResult:
     steps: int
     seconds: float
     interrupted: bool
+    complete: bool
 
 
 def search(
@@ -68,6 +72,9 @@ def search(
 ) -> SearchResult:
     """Find a good solution: tabu search over swaps, with restarts and recombination.
 
+    Where there are only a few thousand selections, all of them are tried after the first climbs,
+    within the limits, and the search ends with the optimum.
+
     The result always is a complete solution with distinct classes, however small the limits are.
     With one thread and a limit of steps, the same seed gives the same result to the last bit. The
     first call on a machine compiles for some seconds, which do not count.
@@ -79,7 +86,7 @@ def search(
     time_limit
         Seconds; 10 if there is no other limit.
     step_limit
-        Swaps, of all threads together.
+        Swaps, of all threads together, and selections where all of them are tried.
     target
         Stop as soon as the objective is at least this.
     seed
@@ -109,26 +116,21 @@ def search(
     starts = [*given, greedy_selection(instance, problem), *_clique(instance)]
     _compile(problem, starts[0])
     incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress)
-    interrupted = False
+    interrupted = complete = False
     try:
         for selection in starts:
             incumbent.judge(selection)
-        if _can_swap(instance):
+        if n_selections(instance) == 1:
+            complete = True
+        else:
             seeds = SeedSequence(seed).spawn(threads)
-            _run(
-                [
-                    Worker(
-                        problem,
-                        unit,
-                        incumbent,
-                        seeds[i],
-                        starts if i == 0 else [],
-                        sharing=threads > 1,
-                    )
-                    for i in range(threads)
-                ],
-                incumbent,
+            first, *others = (
+                Worker(problem, unit, incumbent, one, [], sharing=threads > 1) for one in seeds
             )
+            first.starts = list(starts)
+            complete = _try_all(first, incumbent)
+            if not complete:
+                _run([first, *others], incumbent)
     except KeyboardInterrupt:
         interrupted = True
     if incumbent.selection is None:
@@ -143,6 +145,7 @@ def search(
         incumbent.steps,
         incumbent.seconds,
         interrupted,
+        complete,
     )
 
 
@@ -154,6 +157,16 @@ def _compile(problem: Problem, selection: NDArray[np.int64]) -> None:
     auction = new_auction(problem)
     tabu_search(problem, new_state(problem, selection), memory, auction, 0, 0)
     assign(np.zeros((2, 2)), np.arange(2), 1)
+
+
+def _try_all(worker: Worker, incumbent: Incumbent) -> bool:
+    """Climb from every start, then try all selections; False where there are too many."""
+    count = n_selections(incumbent.instance)
+    if count > MOST_SELECTIONS:
+        return False
+    while worker.starts and not incumbent.done:
+        worker.climb(worker.next_start())
+    return incumbent.affords(count) and try_every_selection(incumbent)
 
 
 def _run(workers: list[Worker], incumbent: Incumbent) -> None:
@@ -199,11 +212,6 @@ def _misfit(instance: Instance, selection: NDArray[np.int64]) -> str:
     if present := sorted(set(instance.exclude) & set(selection.tolist())):
         return f"feature {present[0]} is excluded"
     return ""
-
-
-def _can_swap(instance: Instance) -> bool:
-    n_allowed = instance.n_features - len(instance.exclude)
-    return len(instance.include) < instance.n_select < n_allowed
 
 
 def _check_limits(
