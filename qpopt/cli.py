@@ -109,7 +109,7 @@ def verify(
         Path | None, typer.Option(metavar="CERTIFICATE", help="Also check this proof (.npz).")
     ] = None,
 ) -> None:
-    """Check every claim of a solution by recomputing it."""
+    """Check a solution by recomputing what it claims; a bound is checked against a certificate."""
     instance, claimed = Instance.load(file), Solution.load(solution)
     proof = None if certificate is None else Certificate.load(certificate)
     verification = verify_solution(instance, claimed, certificate=proof)

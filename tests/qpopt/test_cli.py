@@ -54,6 +54,7 @@ def test_verify(capsys, tmp_path, toy, toy_best):
     replace(toy_best, objective=13.5, bound=13.5).save(tmp_path / "bad.json")
     code, out, _ = run(capsys, "verify", tmp_path / "i.npz", tmp_path / "good.json")
     assert (code, "no violation" in out, "12.9" in out) == (0, True, True)
+    assert "the bound 12.9 is only claimed" in out
     code, out, _ = run(capsys, "verify", tmp_path / "i.npz", tmp_path / "bad.json")
     assert (code, "objective" in out) == (1, True)
 
@@ -134,6 +135,7 @@ def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     check = ("verify", paths["i.npz"], paths["out.json"], "--certificate", paths["c.npz"])
     code, out, _ = run(capsys, *check)
     assert (code, "no violation" in out) == (0, True)
+    assert "is proven by the certificate" in out
     worse = toy.objective([0, 2, 3], [[1, 0, 1], [0, 1, 1]]).total
     poor = Solution([0, 2, 3], [[1, 0, 1], [0, 1, 1]], worse, fingerprint=toy.fingerprint)
     poor.save(paths["s.json"])
