@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -109,7 +109,7 @@ def verify(
         Path | None, typer.Option(metavar="CERTIFICATE", help="Also check this proof (.npz).")
     ] = None,
 ) -> None:
-    """Check every claim of a solution by recomputing it."""
+    """Check a solution by recomputing what it claims; a bound is checked against a certificate."""
     instance, claimed = Instance.load(file), Solution.load(solution)
     proof = None if certificate is None else Certificate.load(certificate)
     verification = verify_solution(instance, claimed, certificate=proof)
@@ -213,6 +213,10 @@ def solve(
     gap: Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")] = 1e-4,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated."),
+    ] = None,
     start: Annotated[
         Path | None, typer.Option(metavar="SOLUTION", help="A solution to start from.")
     ] = None,
@@ -235,6 +239,7 @@ def solve(
         threads=threads,
         start=None if start is None else Solution.load(start),
         progress=True,
+        options=_method_options(option or []),
     )
     if out is not None and solution.found:
         solution.save(out)
@@ -250,6 +255,20 @@ def solve(
         raise typer.Exit(INTERRUPTED)
     if not solution.found:
         raise typer.Exit(CHECK_FAILED)
+
+
+def _method_options(given: list[str]) -> dict[str, Any]:
+    """Read options such as `search_steps=0`; what is no JSON value, such as a path, is a string."""
+    options: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidArgument(f"--option takes NAME=VALUE, not {text!r}.")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options
 
 
 @app.command()

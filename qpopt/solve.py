@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from qpopt import _checks
+from qpopt._arguments import number, whole_number
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.instance import Instance
 from qpopt.solution import Solution
@@ -46,9 +45,9 @@ def solve(
         The instance.
     method
         "auto" or the name of a method: `projected` proves a bound at real size, `search` finds
-        excellent solutions in seconds without one, `compact` and `qcqp` are exact for small
-        instances, `paper` is the published scheme. "auto" is `projected`, or `compact` where a
-        solver is named.
+        excellent solutions in seconds, mostly without one, `compact` and `qcqp` are exact for
+        small instances, `paper` is the published scheme. "auto" is `projected`, or `compact` where
+        a solver is named.
     solver
         "auto" or the name of a solver; see `available_solvers`.
     time_limit
@@ -92,10 +91,10 @@ def solve(
         raise InvalidArgument(f"options must be a mapping of names to values, not {options!r}.")
     chosen = find_method(method, solver)
     settings = Settings(
-        time_limit=_checked_number("time_limit", time_limit) if time_limit is not None else None,
-        gap=_checked_number("gap", gap),
-        seed=_checked_count("seed", seed, least=0),
-        threads=None if threads is None else _checked_count("threads", threads, least=1),
+        time_limit=None if time_limit is None else number("time_limit", time_limit, least=0.0),
+        gap=number("gap", gap, least=0.0),
+        seed=whole_number("seed", seed, least=0),
+        threads=None if threads is None else whole_number("threads", threads, least=1),
         start=None if start is None else checked_start(instance, start),
         options=dict(options or {}),
     )
@@ -191,15 +190,3 @@ def _infeasible_assignment(instance: Instance, assignment: Any) -> str:
         if other != c:
             return f"classes {other} and {c} have the same features."
     return ""
-
-
-def _checked_number(label: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value < 0:
-        raise InvalidArgument(f"{label} must be a number of at least 0, not {value!r}.")
-    return float(value)
-
-
-def _checked_count(label: str, value: Any, *, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgument(f"{label} must be a whole number of at least {least}, not {value!r}.")
-    return int(value)

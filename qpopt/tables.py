@@ -69,7 +69,7 @@ def verification(outcome: Verification) -> Table | Text:
     """Return the violations of a solution, or a line that says that there are none."""
     value = "" if outcome.objective is None else f" (objective {outcome.objective:.10g})"
     if outcome.ok:
-        return Text(f"verified: no violation{value}")
+        return Text(f"verified: no violation{value}\n{outcome.about_bound}".rstrip())
     table = Table(title=f"{len(outcome.violations)} violations{value}", title_justify="left")
     table.add_column("check")
     table.add_column("what is wrong", overflow="fold")

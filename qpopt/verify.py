@@ -1,7 +1,8 @@
 """An independent check of a solution against its instance.
 
 The code here recomputes everything from the definition, with plain loops and exact summation, and
-shares nothing with the objective module or any method.
+shares nothing with the objective module or any method. A bound cannot be recomputed like this:
+without a certificate it is only claimed, and the outcome says so.
 """
 
 from __future__ import annotations
@@ -35,10 +36,17 @@ class Verification:
         Everything that is wrong.
     objective
         Z as recomputed here, or None where that cannot be done.
+    bound
+        The bound that the solution claims, or None.
+    bound_proven
+        Whether a certificate was given that proves this bound, and nothing is violated. Otherwise
+        all that is known of the bound is that it does not lie below the objective.
     """
 
     violations: tuple[Violation, ...]
     objective: float | None
+    bound: float | None = None
+    bound_proven: bool = False
 
     @property
     def ok(self) -> bool:
@@ -48,9 +56,18 @@ class Verification:
     def __bool__(self) -> bool:
         return self.ok
 
+    @property
+    def about_bound(self) -> str:
+        """Say what the bound is worth; nothing where there is none."""
+        if self.bound is None:
+            return ""
+        if self.bound_proven:
+            return f"the bound {self.bound:.10g} is proven by the certificate"
+        return f"the bound {self.bound:.10g} is only claimed: no certificate proves it"
+
     def __str__(self) -> str:
         if self.ok:
-            return "verified: no violation"
+            return "; ".join(filter(None, ["verified: no violation", self.about_bound]))
         return "\n".join(f"{code}: {message}" for code, message in self.violations)
 
 
@@ -61,7 +78,7 @@ def verify(
     tolerance: float = 1e-6,
     certificate: Certificate | None = None,
 ) -> Verification:
-    """Check every claim of a solution by recomputing it.
+    """Check a solution by recomputing what it claims, its bound only where a certificate is given.
 
     Parameters
     ----------
@@ -72,7 +89,8 @@ def verify(
     tolerance
         Largest difference, relative to the sum of all absolute terms, that counts as rounding.
     certificate
-        A proof of the bound, to be checked as well.
+        A proof of the bound, to be checked as well. Without it a bound, and with it the status
+        `optimal`, is taken for what it is: a claim.
 
     Returns
     -------
@@ -117,7 +135,8 @@ def verify(
             instance, solution, certificate, objective, tolerance
         ):
             report(code, message)
-    return Verification(tuple(violations), objective)
+    proven = certificate is not None and not violations
+    return Verification(tuple(violations), objective, solution.bound, proven)
 
 
 def _certificate_violations(

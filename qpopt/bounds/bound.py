@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
-from numbers import Real
+from math import inf
 from time import perf_counter
 
+from qpopt._arguments import number, one_of
 from qpopt.bounds.certificate import Certificate
 from qpopt.bounds.projected import ProjectedLP
 from qpopt.bounds.reduced import reduce
 from qpopt.bounds.root import RootBound
-from qpopt.errors import InvalidArgument
 from qpopt.instance import Instance
 from qpopt.solution import TracePoint
 
@@ -96,12 +95,10 @@ def bound(
     InvalidArgument
         If the kind is unknown or a number is out of range.
     """
-    if kind not in KINDS:
-        raise InvalidArgument(f"kind must be one of {', '.join(KINDS)}, not {kind!r}.")
-    if not isinstance(time_limit, Real) or not time_limit >= 0:
-        raise InvalidArgument(f"time_limit must be a number of at least 0, not {time_limit!r}.")
-    if objective is not None and not (isinstance(objective, Real) and isfinite(objective)):
-        raise InvalidArgument(f"objective must be a finite number, not {objective!r}.")
+    one_of("kind", kind, KINDS)
+    number("time_limit", time_limit, least=0.0, finite=False)
+    if objective is not None:
+        number("objective", objective)
     run = _Run(instance, float(time_limit), kind, objective, progress)
     try:
         run.prove()

@@ -41,7 +41,7 @@ def solve_compact(instance: Instance, solver: Solver | None, settings: Settings)
         incumbent.say("building the model")
         model = compile_compact(instance, quadratic=keep)
 
-        callbacks = bool(settings.option("callbacks", True))
+        callbacks: bool = settings.option("callbacks", True)
         every_round_counts = not (callbacks and solver.supports.lazy_callback)
 
         def separate(x: NDArray[np.float64]) -> Rows | None:

@@ -13,7 +13,7 @@ from qpopt.methods.incumbent import Incumbent
 from qpopt.models.compiled import CompiledModel, Rows
 from qpopt.models.start import start_vector
 from qpopt.solution import Status
-from qpopt.solvers.base import Solver, SolverResult
+from qpopt.solvers.base import Solver, SolverResult, SolverSettings
 
 Separate = Callable[[NDArray[np.float64]], Rows | None]
 """Given a solution of the model, return the missing constraints that it breaks, or None."""
@@ -92,13 +92,15 @@ def _solve(
 
     result = solver.solve(
         model,
-        time_limit=incumbent.remaining,
-        gap=settings.gap,
-        seed=settings.seed,
-        threads=settings.threads,
-        start=start,
-        lazy=None if separate is None else lazy,
-        on_progress=on_progress,
+        SolverSettings(
+            time_limit=incumbent.remaining,
+            gap=settings.gap,
+            seed=settings.seed,
+            threads=settings.threads,
+            start=start,
+            lazy=None if separate is None else lazy,
+            on_progress=on_progress,
+        ),
     )
     if result.status is Status.INFEASIBLE:
         raise SolverFailure(

@@ -3,7 +3,9 @@
 First only the sum over all classes is prescribed. While a class is short, the classes ever short
 must find their features within Γ, the features ever selected. Then, with uniqueness as well,
 classes ever equal must differ within Γ. What it finds is feasible; no bound of it is a bound of
-the problem.
+the problem. As the first rounds know no rule for single classes but decide what Γ holds, the
+result may be far from the optimum: 331 instead of 376 on `generate(64, 20, 10, 3)`, which is the
+best that its Γ of 13 features allows.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.errors import InvalidArgument, SolverFailure, SolverLimit
+from qpopt.errors import SolverFailure, SolverLimit
 from qpopt.instance import Instance
 from qpopt.methods.base import Method
 from qpopt.methods.forms import keep_quadratic
@@ -28,13 +30,13 @@ from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.start import start_vector
 from qpopt.objective import best_assignment
 from qpopt.solution import Solution, Status
-from qpopt.solvers.base import Solver
+from qpopt.solvers.base import Solver, SolverSettings
 
 MAX_ROUNDS = 100
 
 
 def solve_paper(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Follow the published scheme.
+    """Follow the published scheme; what Γ lacks after the first rounds can hardly come in later.
 
     Options
     -------
@@ -48,8 +50,6 @@ def solve_paper(instance: Instance, solver: Solver | None, settings: Settings) -
     assert solver is not None
     settings.check_options("max_rounds", "round_time_limit", "objective")
     max_rounds = settings.option("max_rounds", MAX_ROUNDS)
-    if not isinstance(max_rounds, int) or max_rounds < 1:
-        raise InvalidArgument(f"max_rounds must be a positive whole number, not {max_rounds!r}.")
     _keep_quadratic(instance, Tightening(), solver, settings)
     incumbent = Incumbent(instance, settings, method="paper", solver=solver.name)
     incumbent.run(lambda: _Rounds(instance, solver, incumbent).run(max_rounds))
@@ -78,9 +78,9 @@ class _Rounds:
             if found is None:
                 return
             selection, used = found
-            start = self._next_start(selection)
             short = np.flatnonzero(used.sum(axis=1) < self.instance.n_per_class).tolist()
             self.unique = self.unique or not short
+            start = self._next_start(selection)
             equal = _equal_pairs(used) if self.unique else []
             self.log[-1] |= {"short": len(short), "equal": len(equal)}
             if self.unique and not short and not equal:
@@ -111,11 +111,13 @@ class _Rounds:
         given = [limit for limit in limits if limit is not None]
         result = self.solver.solve(
             model,
-            time_limit=min(given) if given else None,
-            gap=settings.gap,
-            seed=settings.seed,
-            threads=settings.threads,
-            start=x,
+            SolverSettings(
+                time_limit=min(given) if given else None,
+                gap=settings.gap,
+                seed=settings.seed,
+                threads=settings.threads,
+                start=x,
+            ),
         )
         if result.status is Status.INFEASIBLE:
             raise SolverFailure(

@@ -1,4 +1,4 @@
-"""The swap search as a method: good solutions in seconds, without a proof."""
+"""The swap search as a method: good solutions in seconds, a proof only where all can be tried."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from qpopt.solvers.base import Solver
 def solve_search(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
     """Search over swaps of features until a limit is reached; 10 seconds where there is none.
 
+    Where there are so few selections that all of them are tried, the solution is optimal and has a
+    bound.
+
     Options
     -------
     step_limit
         Stop after so many swaps. With one thread and no time limit that reaches first, the result
-        depends on the seed alone.
+        depends on the seed alone. Where all selections are tried, each of them counts as well.
     target
         Stop as soon as the objective is at least this.
     """
@@ -38,15 +41,23 @@ def solve_search(instance: Instance, solver: Solver | None, settings: Settings) 
         start=None if settings.start is None else settings.start.selection,
         on_progress=improved,
     )
+    trace = result.trace
+    status = Status.INTERRUPTED if result.interrupted else Status.FEASIBLE
+    if result.complete:
+        status = Status.OPTIMAL
+        trace = (*trace, TracePoint(result.seconds, result.objective, result.objective))
+        if report is not None:
+            report(trace[-1], "all selections tried")
     return Solution(
         result.selection,
         result.assignment,
         result.objective,
-        status=Status.INTERRUPTED if result.interrupted else Status.FEASIBLE,
+        status=status,
+        bound=result.objective if result.complete else None,
         method="search",
         seconds=result.seconds,
         seed=settings.seed,
-        trace=result.trace,
+        trace=trace,
         fingerprint=instance.fingerprint,
         details={"steps": result.steps},
     )
@@ -54,7 +65,7 @@ def solve_search(instance: Instance, solver: Solver | None, settings: Settings) 
 
 METHOD = Method(
     "search",
-    "tabu search over swaps: good solutions in seconds, no proof",
+    "tabu search over swaps: good solutions in seconds, no proof except by trying all",
     exact=False,
     run=solve_search,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from qpopt.errors import InvalidArgument
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.run import search
 
@@ -13,17 +12,9 @@ SHARE_OF_TIME = 0.1
 
 
 def search_first(incumbent: Incumbent) -> None:
-    """Offer the result of a short search to the incumbent, unless the option says 0 steps.
-
-    Raises
-    ------
-    InvalidArgument
-        If the option `search_steps` is not a whole number of at least 0.
-    """
+    """Offer the result of a short search to the incumbent, unless the option says 0 steps."""
     settings = incumbent.settings
     steps = settings.option("search_steps", SEARCH_STEPS)
-    if not isinstance(steps, int) or steps < 0:
-        raise InvalidArgument(f"search_steps must be a whole number ≥ 0, not {steps!r}.")
     if steps == 0:
         return
     incumbent.say("searching for a start")

@@ -88,6 +88,11 @@ class Incumbent:
             self._promised += steps
         return steps
 
+    def affords(self, steps: int) -> bool:
+        """Tell whether the step limit leaves so many steps."""
+        step_limit = self._limits[1]
+        return step_limit is None or self._promised + steps <= step_limit
+
     def made(self, steps: int, allotted: int) -> None:
         """Report how many of the steps allotted were made."""
         with self._lock:

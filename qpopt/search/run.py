@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from qpopt import _checks
-from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
+from qpopt import _arguments, _checks
+from qpopt.errors import InvalidInstance, InvalidStart
 from qpopt.instance import Instance
 from qpopt.search.assignment import assign
+from qpopt.search.enumeration import MOST_SELECTIONS, n_selections, try_every_selection
 from qpopt.search.greedy import greedy_selection
 from qpopt.search.incumbent import Incumbent, Progress
 from qpopt.search.memory import new_auction, new_memory
@@ -45,6 +45,8 @@ class SearchResult:
         Wall time.
     interrupted
         Whether the user interrupted the search.
+    complete
+        Whether every selection was tried: then the solution is optimal.
     """
 
     selection: NDArray[np.int64]
@@ -54,6 +56,7 @@ class SearchResult:
     steps: int
     seconds: float
     interrupted: bool
+    complete: bool
 
 
 def search(
@@ -69,6 +72,9 @@ def search(
 ) -> SearchResult:
     """Find a good solution: tabu search over swaps, with restarts and recombination.
 
+    Where there are only a few thousand selections, all of them are tried after the first climbs,
+    within the limits, and the search ends with the optimum.
+
     The result always is a complete solution with distinct classes, however small the limits are.
     With one thread and a limit of steps, the same seed gives the same result to the last bit. The
     first call on a machine compiles for some seconds, which do not count.
@@ -80,7 +86,7 @@ def search(
     time_limit
         Seconds; 10 if there is no other limit.
     step_limit
-        Swaps, of all threads together.
+        Swaps, of all threads together, and selections where all of them are tried.
     target
         Stop as soon as the objective is at least this.
     seed
@@ -100,9 +106,9 @@ def search(
     Raises
     ------
     InvalidArgument
-        If a limit is out of range; InvalidStart if `start` is not a selection of the instance.
+        If a number is out of range; InvalidStart if `start` is not a selection of the instance.
     """
-    _check_limits(time_limit, step_limit, threads)
+    _check_limits(time_limit, step_limit, target, seed, threads)
     if time_limit is None and step_limit is None:
         time_limit = DEFAULT_SECONDS
     given = [] if start is None else [_checked_start(instance, start)]
@@ -110,26 +116,21 @@ def search(
     starts = [*given, greedy_selection(instance, problem), *_clique(instance)]
     _compile(problem, starts[0])
     incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress)
-    interrupted = False
+    interrupted = complete = False
     try:
         for selection in starts:
             incumbent.judge(selection)
-        if _can_swap(instance):
+        if n_selections(instance) == 1:
+            complete = True
+        else:
             seeds = SeedSequence(seed).spawn(threads)
-            _run(
-                [
-                    Worker(
-                        problem,
-                        unit,
-                        incumbent,
-                        seeds[i],
-                        starts if i == 0 else [],
-                        sharing=threads > 1,
-                    )
-                    for i in range(threads)
-                ],
-                incumbent,
+            first, *others = (
+                Worker(problem, unit, incumbent, one, [], sharing=threads > 1) for one in seeds
             )
+            first.starts = list(starts)
+            complete = _try_all(first, incumbent)
+            if not complete:
+                _run([first, *others], incumbent)
     except KeyboardInterrupt:
         interrupted = True
     if incumbent.selection is None:
@@ -144,6 +145,7 @@ def search(
         incumbent.steps,
         incumbent.seconds,
         interrupted,
+        complete,
     )
 
 
@@ -155,6 +157,16 @@ def _compile(problem: Problem, selection: NDArray[np.int64]) -> None:
     auction = new_auction(problem)
     tabu_search(problem, new_state(problem, selection), memory, auction, 0, 0)
     assign(np.zeros((2, 2)), np.arange(2), 1)
+
+
+def _try_all(worker: Worker, incumbent: Incumbent) -> bool:
+    """Climb from every start, then try all selections; False where there are too many."""
+    count = n_selections(incumbent.instance)
+    if count > MOST_SELECTIONS:
+        return False
+    while worker.starts and not incumbent.done:
+        worker.climb(worker.next_start())
+    return incumbent.affords(count) and try_every_selection(incumbent)
 
 
 def _run(workers: list[Worker], incumbent: Incumbent) -> None:
@@ -202,15 +214,14 @@ def _misfit(instance: Instance, selection: NDArray[np.int64]) -> str:
     return ""
 
 
-def _can_swap(instance: Instance) -> bool:
-    n_allowed = instance.n_features - len(instance.exclude)
-    return len(instance.include) < instance.n_select < n_allowed
-
-
-def _check_limits(time_limit: float | None, step_limit: int | None, threads: int) -> None:
-    if time_limit is not None and not time_limit >= 0:
-        raise InvalidArgument(f"time_limit must be a number of seconds ≥ 0, not {time_limit!r}.")
-    if step_limit is not None and not (isinstance(step_limit, Integral) and step_limit >= 0):
-        raise InvalidArgument(f"step_limit must be a whole number ≥ 0, not {step_limit!r}.")
-    if not (isinstance(threads, Integral) and threads >= 1):
-        raise InvalidArgument(f"threads must be a whole number ≥ 1, not {threads!r}.")
+def _check_limits(
+    time_limit: float | None, step_limit: int | None, target: float | None, seed: int, threads: int
+) -> None:
+    if time_limit is not None:
+        _arguments.number("time_limit", time_limit, least=0.0, finite=False)
+    if step_limit is not None:
+        _arguments.whole_number("step_limit", step_limit, least=0)
+    if target is not None:
+        _arguments.number("target", target, finite=False)
+    _arguments.whole_number("seed", seed, least=0)
+    _arguments.whole_number("threads", threads, least=1)

@@ -6,6 +6,7 @@ from qpopt.solvers.base import (
     Solver,
     SolverInfo,
     SolverResult,
+    SolverSettings,
     Supports,
 )
 from qpopt.solvers.registry import find_solver, solver_names
@@ -16,6 +17,7 @@ __all__ = [
     "Solver",
     "SolverInfo",
     "SolverResult",
+    "SolverSettings",
     "Supports",
     "find_solver",
     "solver_names",

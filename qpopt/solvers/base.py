@@ -1,7 +1,7 @@
 """What every solver is to qpopt: a name, what it can take, and one method.
 
-A solver of your own is a subclass of `Solver` with a `name` and a `solve` method, announced by its
-package as an entry point::
+A solver of your own is a subclass of `Solver` with a `name` and a method `solve(model, settings)`,
+announced by its package as an entry point::
 
     [options.entry_points]
     qpopt.solvers =
@@ -97,6 +97,37 @@ class SolverInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class SolverSettings:
+    """How a solver is to proceed.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds; None for no limit.
+    gap
+        Stop when (bound − objective) / |objective| is at most this.
+    seed
+        Seed of everything random.
+    threads
+        How many threads to use; None leaves it to the solver.
+    start
+        A feasible solution to start from.
+    lazy
+        Checks every new solution; given only where `supports.lazy_callback` is set.
+    on_progress
+        Told of new solutions and bounds.
+    """
+
+    time_limit: float | None = None
+    gap: float = 1e-4
+    seed: int = 0
+    threads: int | None = None
+    start: Floats | None = None
+    lazy: Lazy | None = None
+    on_progress: OnProgress | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class SolverResult:
     """What a solver found.
 
@@ -134,38 +165,16 @@ class Solver(ABC):
         return Availability(installed=True)
 
     @abstractmethod
-    def solve(
-        self,
-        model: CompiledModel,
-        *,
-        time_limit: float | None = None,
-        gap: float = 1e-4,
-        seed: int = 0,
-        threads: int | None = None,
-        start: Floats | None = None,
-        lazy: Lazy | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> SolverResult:
+    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
         """Maximise a model.
 
         Parameters
         ----------
         model
             The model; it fits what the solver supports and its limits.
-        time_limit
-            Seconds; None for no limit.
-        gap
-            Stop when (bound − objective) / |objective| is at most this.
-        seed
-            Seed of everything random.
-        threads
-            How many threads to use; None leaves it to the solver.
-        start
-            A feasible solution to start from.
-        lazy
-            Checks every new solution; given only where `supports.lazy_callback` is set.
-        on_progress
-            Told of new solutions and bounds.
+        settings
+            The limits, the start, and whom to tell. A solver may ignore what it cannot do, but
+            not the time limit.
 
         Returns
         -------

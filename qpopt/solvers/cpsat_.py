@@ -17,11 +17,10 @@ from qpopt.models.compiled import CompiledModel, Kind
 from qpopt.solution import Status
 from qpopt.solvers.base import (
     Availability,
-    Floats,
-    Lazy,
     OnProgress,
     Solver,
     SolverResult,
+    SolverSettings,
     Supports,
 )
 from qpopt.solvers.packages import load, package_availability
@@ -51,40 +50,30 @@ class CpSat(Solver):
         """Tell whether ortools is installed."""
         return package_availability("ortools", MODULE)
 
-    def solve(
-        self,
-        model: CompiledModel,
-        *,
-        time_limit: float | None = None,
-        gap: float = 1e-4,
-        seed: int = 0,
-        threads: int | None = None,
-        start: Floats | None = None,
-        lazy: Lazy | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> SolverResult:
+    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         cp_model = load(MODULE)
         scaled = scale_objective(model)
         built, variables = _build(cp_model, model, scaled)
-        if start is not None:
-            for variable, value in zip(variables, np.rint(start).astype(int).tolist(), strict=True):
+        if settings.start is not None:
+            start = np.rint(settings.start).astype(int).tolist()
+            for variable, value in zip(variables, start, strict=True):
                 built.add_hint(variable, value)
         solver = cp_model.CpSolver()
         parameters = solver.parameters
-        parameters.relative_gap_limit = gap
-        parameters.random_seed = seed % 2**31
-        parameters.num_workers = threads or os.cpu_count() or 1
+        parameters.relative_gap_limit = settings.gap
+        parameters.random_seed = settings.seed % 2**31
+        parameters.num_workers = settings.threads or os.cpu_count() or 1
         if parameters.num_workers < PORTFOLIO:
             parameters.subsolvers.extend(FIRST_WORKERS)
-        if time_limit is not None:
-            parameters.max_time_in_seconds = max(time_limit, 0.0)
+        if settings.time_limit is not None:
+            parameters.max_time_in_seconds = max(settings.time_limit, 0.0)
         # Ctrl-C is the business of `Run`; CP-SAT's own handler would take it away from Python.
         parameters.catch_sigint_signal = False
         run = Run(solver.stop_search)
         reporter = None
-        if on_progress is not None:
-            tell = run.guard(on_progress, None)
+        if settings.on_progress is not None:
+            tell = run.guard(settings.on_progress, None)
             reporter = _reporter(cp_model, tell, scaled)
             solver.best_bound_callback = lambda bound: tell(None, scaled.bound(bound))
         ended = run.wait_for(lambda: solver.solve(built, reporter))

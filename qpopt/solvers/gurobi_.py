@@ -14,12 +14,12 @@ from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
 from qpopt.solution import Status
 from qpopt.solvers.base import (
     Availability,
-    Floats,
     Lazy,
     Limits,
     OnProgress,
     Solver,
     SolverResult,
+    SolverSettings,
     Supports,
 )
 from qpopt.solvers.packages import load, package_availability
@@ -54,34 +54,23 @@ class Gurobi(Solver):
             True, package.version, licensed=not limited, limits=SIZE_LIMITED if limited else None
         )
 
-    def solve(
-        self,
-        model: CompiledModel,
-        *,
-        time_limit: float | None = None,
-        gap: float = 1e-4,
-        seed: int = 0,
-        threads: int | None = None,
-        start: Floats | None = None,
-        lazy: Lazy | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> SolverResult:
+    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         gurobipy = load("gurobipy")
         with gurobipy.Model(env=_environment()) as built:
             x = _build(gurobipy, built, model)
-            built.Params.MIPGap = gap
+            built.Params.MIPGap = settings.gap
             built.Params.MIPGapAbs = 0.0
-            built.Params.Seed = seed % 2_000_000_000
-            if threads is not None:
-                built.Params.Threads = threads
-            if time_limit is not None:
-                built.Params.TimeLimit = max(time_limit, 0.0)
-            if start is not None:
-                x.Start = start
+            built.Params.Seed = settings.seed % 2_000_000_000
+            if settings.threads is not None:
+                built.Params.Threads = settings.threads
+            if settings.time_limit is not None:
+                built.Params.TimeLimit = max(settings.time_limit, 0.0)
+            if settings.start is not None:
+                x.Start = settings.start
             run = Run(built.terminate)
-            built.Params.LazyConstraints = int(lazy is not None)
-            callback = _Callback(gurobipy, x, lazy, on_progress)
+            built.Params.LazyConstraints = int(settings.lazy is not None)
+            callback = _Callback(gurobipy, x, settings.lazy, settings.on_progress)
             guarded = run.guard(callback, None)
             run.wait_for(lambda: built.optimize(guarded))
             result = _result(gurobipy, built, x, model, run.interrupted)

@@ -10,11 +10,9 @@ from qpopt.models.compiled import CompiledModel, Kind
 from qpopt.solution import Status
 from qpopt.solvers.base import (
     Availability,
-    Floats,
-    Lazy,
-    OnProgress,
     Solver,
     SolverResult,
+    SolverSettings,
     Supports,
 )
 from qpopt.solvers.packages import load, package_availability
@@ -33,18 +31,7 @@ class Highs(Solver):
         """Tell whether highspy is installed."""
         return package_availability("highspy", "highspy")
 
-    def solve(
-        self,
-        model: CompiledModel,
-        *,
-        time_limit: float | None = None,
-        gap: float = 1e-4,
-        seed: int = 0,
-        threads: int | None = None,
-        start: Floats | None = None,
-        lazy: Lazy | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> SolverResult:
+    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         highspy = load("highspy")
         # The threads are shared by all models of the process and keep the number they began with.
@@ -52,18 +39,19 @@ class Highs(Solver):
         highs = highspy.Highs()
         options = {
             "output_flag": False,
-            "mip_rel_gap": gap,
+            "mip_rel_gap": settings.gap,
             "mip_abs_gap": 0.0,
-            "random_seed": seed % 2**31,
-            "threads": threads or 0,
+            "random_seed": settings.seed % 2**31,
+            "threads": settings.threads or 0,
         }
-        if time_limit is not None:
-            options["time_limit"] = max(time_limit, 0.0)
+        if settings.time_limit is not None:
+            options["time_limit"] = max(settings.time_limit, 0.0)
         for option, value in options.items():
             highs.setOptionValue(option, value)
         _pass_model(highs, model)
-        if start is not None:
-            highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+        if settings.start is not None:
+            columns = np.arange(model.n_variables, dtype=np.int32)
+            highs.setSolution(model.n_variables, columns, settings.start)
         stopped = False
 
         def stop() -> None:
@@ -78,8 +66,8 @@ class Highs(Solver):
 
         highs.cbMipInterrupt += poll
         highs.cbSimplexInterrupt += poll
-        if on_progress is not None:
-            tell = run.guard(on_progress, None)
+        if settings.on_progress is not None:
+            tell = run.guard(settings.on_progress, None)
             highs.cbMipImprovingSolution += lambda event: tell(
                 np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
             )

@@ -16,6 +16,7 @@ from qpopt.solvers.base import (
     OnProgress,
     Solver,
     SolverResult,
+    SolverSettings,
     Supports,
 )
 from qpopt.solvers.packages import load, package_availability
@@ -40,36 +41,25 @@ class Scip(Solver):
         """Tell whether pyscipopt is installed."""
         return package_availability("pyscipopt", "pyscipopt")
 
-    def solve(
-        self,
-        model: CompiledModel,
-        *,
-        time_limit: float | None = None,
-        gap: float = 1e-4,
-        seed: int = 0,
-        threads: int | None = None,
-        start: Floats | None = None,
-        lazy: Lazy | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> SolverResult:
+    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         pyscipopt = load("pyscipopt")
         scip = pyscipopt.Model()
         scip.hideOutput()
-        scip.setParam("limits/gap", gap)
-        scip.setParam("randomization/randomseedshift", seed % 2**31)
+        scip.setParam("limits/gap", settings.gap)
+        scip.setParam("randomization/randomseedshift", settings.seed % 2**31)
         # Ctrl-C is the business of `Run`.
         scip.setParam("misc/catchctrlc", False)
-        if time_limit is not None:
-            scip.setParam("limits/time", max(time_limit, 0.0))
+        if settings.time_limit is not None:
+            scip.setParam("limits/time", max(settings.time_limit, 0.0))
         built = _Built(pyscipopt, scip, model)
         run = Run(scip.interruptSolve)
-        if lazy is not None:
-            built.check_with(run.guard(lazy, None))
-        if on_progress is not None:
-            built.report_to(run.guard(on_progress, None))
-        if start is not None:
-            built.start_from(start)
+        if settings.lazy is not None:
+            built.check_with(run.guard(settings.lazy, None))
+        if settings.on_progress is not None:
+            built.report_to(run.guard(settings.on_progress, None))
+        if settings.start is not None:
+            built.start_from(settings.start)
         run.wait_for(scip.optimizeNogil)
         return built.result(run.interrupted)
 

@@ -54,6 +54,7 @@ def test_verify(capsys, tmp_path, toy, toy_best):
     replace(toy_best, objective=13.5, bound=13.5).save(tmp_path / "bad.json")
     code, out, _ = run(capsys, "verify", tmp_path / "i.npz", tmp_path / "good.json")
     assert (code, "no violation" in out, "12.9" in out) == (0, True, True)
+    assert "the bound 12.9 is only claimed" in out
     code, out, _ = run(capsys, "verify", tmp_path / "i.npz", tmp_path / "bad.json")
     assert (code, "objective" in out) == (1, True)
 
@@ -105,6 +106,23 @@ def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
     assert (code, "highs" in out) == (0, True)
 
 
+def test_options_of_a_method(capsys, tmp_path, toy):
+    path = tmp_path / "i.npz"
+    toy.save(path)
+    given = ("solve", path, "--method", "search", "--json", "--option")
+    code, out, _ = run(capsys, *given, "step_limit=0")
+    assert (code, json.loads(out)["details"]["steps"]) == (0, 0)
+    for option, message in (
+        ("target=high", "target must be a finite number, not 'high'."),
+        ("step_limit=2.5", "step_limit must be a whole number of at least 0, not 2.5."),
+        ("steps=1", "There is no option 'steps' for this method; known are step_limit, target."),
+        ("target", "--option takes NAME=VALUE, not 'target'."),
+    ):
+        assert run(capsys, *given, option) == (2, "", f"qpopt: {message}\n")
+    code, _, _ = run(capsys, "solve", path, "--option", f"certificate={tmp_path / 'proof.npz'}")
+    assert (code, (tmp_path / "proof.npz").exists()) == (0, True)
+
+
 def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     paths = {name: tmp_path / name for name in ("i.npz", "s.json", "c.npz", "out.json")}
     toy.save(paths["i.npz"])
@@ -117,6 +135,7 @@ def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     check = ("verify", paths["i.npz"], paths["out.json"], "--certificate", paths["c.npz"])
     code, out, _ = run(capsys, *check)
     assert (code, "no violation" in out) == (0, True)
+    assert "is proven by the certificate" in out
     worse = toy.objective([0, 2, 3], [[1, 0, 1], [0, 1, 1]]).total
     poor = Solution([0, 2, 3], [[1, 0, 1], [0, 1, 1]], worse, fingerprint=toy.fingerprint)
     poor.save(paths["s.json"])

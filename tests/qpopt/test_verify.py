@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt import Instance, Solution, verify
+from qpopt import Instance, Solution, bound, verify
 from tests.strategies import instances
 
 
@@ -86,6 +86,32 @@ def test_missing_class(toy, toy_best):
 
 def test_bound_below_the_objective(toy, toy_best):
     assert codes(toy, replace(toy_best, bound=12.8)) == {"bound"}
+
+
+def test_a_bound_without_certificate_is_only_claimed(toy, toy_best):
+    invented = replace(toy_best, bound=12.95, status="feasible")
+    outcome = verify(toy, invented)
+    assert outcome.ok
+    assert (outcome.bound, outcome.bound_proven) == (12.95, False)
+    assert str(outcome) == (
+        "verified: no violation; the bound 12.95 is only claimed: no certificate proves it"
+    )
+    outcome = verify(toy, replace(invented, bound=None))
+    assert (outcome.bound, outcome.bound_proven) == (None, False)
+    assert str(outcome) == "verified: no violation"
+
+
+def test_a_certificate_proves_the_bound(toy, toy_best):
+    proof = bound(toy, kind="semidefinite", time_limit=5, objective=12.9).certificate
+    honest = replace(toy_best, bound=proof.bound, status="feasible")
+    outcome = verify(toy, honest, certificate=proof)
+    assert outcome.ok
+    assert outcome.bound_proven
+    assert str(outcome).endswith(f"the bound {proof.bound:.10g} is proven by the certificate")
+    for wrong in (replace(honest, objective=12.8), replace(honest, bound=12.9 - 1e-3)):
+        outcome = verify(toy, wrong, certificate=proof)
+        assert not outcome.ok
+        assert not outcome.bound_proven
 
 
 def test_optimal_with_a_gap(toy, toy_best):

@@ -1,8 +1,4 @@
 import logging
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +11,7 @@ from qpopt_torch import LoaderError, ModelError, collect
 from qpopt_torch.ranks import repeated_samples
 
 from . import direct
+from .launch import in_two_processes
 from .small import batches, cnn, mlp, series
 
 
@@ -229,21 +226,9 @@ dist.destroy_process_group()
 def test_every_rank_gets_the_statistics_of_all(tmp_path):
     from qpopt_torch import Statistics
 
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
-        [*command, "--nproc-per-node=2", str(program), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("refused") == 2
-    assert "On rank 1: Batch 0 has the label 4" in done.stdout
+    printed = in_two_processes(PROGRAM, tmp_path)
+    assert printed.count("refused") == 2
+    assert "On rank 1: Batch 0 has the label 4" in printed
     data = batches(sizes=(7, 4, 6))
     alone = collect(cnn().double(), data, bins=8, progress=False)
     for name in ("uneven", "empty", "padded"):

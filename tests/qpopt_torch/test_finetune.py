@@ -1,9 +1,5 @@
 import logging
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +18,7 @@ from qpopt_torch import (
 )
 from qpopt_torch import finetune as module
 
+from .launch import in_two_processes
 from .small import batches, cnn, mlp
 from .test_sparse import sparse
 
@@ -247,19 +244,7 @@ dist.destroy_process_group()
 
 
 def test_two_processes_train_one_model(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
-        [*command, "--nproc-per-node=2", str(program), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    in_two_processes(PROGRAM, tmp_path)
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
     parameters = dict(sparse().named_parameters())
     assert same({key: first[key] for key in (*parameters, "losses")}, second)

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from qpopt import Instance, Status, generate, solve, verify
+from qpopt.search import search
 from qpopt.solvers import Availability, Limits, SolverResult
 from qpopt.solvers.highs_ import Highs
 from tests.installed import solvers
+
+BY_HAND = Instance(
+    [[9.0, 9.25, 8.0], [7.0, 1.0, 2.0], [6.0, 5.0, 4.5]], np.zeros((3, 3)), np.zeros(3), 3, 2
+)
 
 
 @pytest.mark.parametrize("solver", solvers())
@@ -19,9 +26,7 @@ def test_the_rounds_by_hand(solver):
     them apart, for which class 2 takes feature 2 and becomes equal to class 1; round 5 tells these
     apart as well, and class 0 moves to {1, 2}.
     """
-    A = [[9.0, 9.25, 8.0], [7.0, 1.0, 2.0], [6.0, 5.0, 4.5]]
-    instance = Instance(A, np.zeros((3, 3)), np.zeros(3), 3, 2)
-    solution = solve(instance, method="paper", solver=solver, gap=0.0)
+    solution = solve(BY_HAND, method="paper", solver=solver, gap=0.0)
     rounds = solution.details["rounds"]
     assert [r["objective"] for r in rounds] == pytest.approx([44.25, 41.25, 38.25, 37.75, 37.25])
     assert [(r["short"], r["equal"]) for r in rounds] == [(1, 0), (1, 0), (0, 1), (0, 1), (0, 0)]
@@ -36,6 +41,50 @@ def test_the_rounds_by_hand(solver):
     assert solution.objective == 37.25
 
 
+def test_the_starts_by_hand(monkeypatch):
+    """Each round starts from the best two features of every class, in the end without duplicates.
+
+    Classes 0 and 2 both like {0, 1} best. Class 0 loses 1 by giving feature 0 for 2; class 2 would
+    lose less by giving 1 for 2, but then it would be equal to class 1.
+    """
+    starts = []
+    real = Highs.solve
+
+    def spy(self, model, settings):
+        if settings.start is not None:
+            w = model.block("w", settings.start)
+            starts.append([tuple(np.flatnonzero(row).tolist()) for row in w])
+        return real(self, model, settings)
+
+    monkeypatch.setattr(Highs, "solve", spy)
+    solve(BY_HAND, method="paper", solver="highs", gap=0.0)
+    best, distinct = [(0, 1), (0, 2), (0, 1)], [(1, 2), (0, 2), (0, 1)]
+    assert starts == [best, best, distinct, distinct]
+
+
+def test_what_it_may_lose_lies_in_the_features_of_the_first_rounds(monkeypatch):
+    """Here Γ stops growing after two rounds, and even the best within it is far from the best."""
+    instance = generate(64, 20, 10, 3)
+    ever_selected: set[int] = set()
+    real = Highs.solve
+
+    def spy(self, model, settings):
+        result = real(self, model, settings)
+        ever_selected.update(np.flatnonzero(model.block("s", result.x) > 0.5).tolist())
+        return result
+
+    monkeypatch.setattr(Highs, "solve", spy)
+    solution = solve(instance, method="paper", solver="highs", options={"max_rounds": 6})
+    sizes = [r["gamma"] for r in solution.details["rounds"]]
+    assert sizes[2:] == [len(ever_selected)] * 4
+    outside = [d for d in range(64) if d not in ever_selected]
+    within = Instance(instance.A, instance.R, instance.b, 10, 3, exclude=outside)
+    best_within = solve(within, method="search")
+    assert best_within.status is Status.OPTIMAL
+    assert solution.objective <= best_within.objective + 1e-9
+    assert best_within.objective < search(instance, step_limit=2000).objective - 40
+
+
 def test_the_number_of_rounds_is_limited():
     instance = generate(12, 6, 5, 2, seed=5)
     solution = solve(instance, method="paper", solver="highs", options={"max_rounds": 1})
@@ -44,11 +93,34 @@ def test_the_number_of_rounds_is_limited():
     assert solution.status is Status.FEASIBLE
 
 
-def test_a_round_may_have_a_time_limit_of_its_own():
+def test_a_round_may_have_a_time_limit_of_its_own(monkeypatch):
+    limits = []
+    real = Highs.solve
+
+    def spy(self, model, settings):
+        limits.append(settings.time_limit)
+        return real(self, model, settings)
+
+    monkeypatch.setattr(Highs, "solve", spy)
+    options = {"round_time_limit": 50.0}
+    solve(BY_HAND, method="paper", solver="highs", options=options)
+    assert limits == [50.0] * 5
+    limits.clear()
+    solve(BY_HAND, method="paper", solver="highs", time_limit=20.0, options=options)
+    assert len(limits) == 5
+    assert all(later < sooner <= 20.0 for sooner, later in pairwise(limits))
+
+
+def test_a_round_out_of_time_goes_on_from_its_start():
+    """HiGHS then gives the start back: the clique, on which the scheme repairs what is equal."""
     instance = generate(12, 6, 5, 2, seed=5)
     options = {"round_time_limit": 0.0}
     solution = solve(instance, method="paper", solver="highs", options=options)
-    assert not solution.details["finished"]
+    assert solution.selection.tolist() == list(instance.provenance["clique"])
+    assert [r["status"] for r in solution.details["rounds"]] == ["feasible"] * 2
+    assert [r["equal"] > 0 for r in solution.details["rounds"]] == [True, False]
+    assert solution.details["finished"]
+    assert verify(instance, solution)
 
 
 def test_a_model_that_outgrows_a_licence_keeps_what_was_found(monkeypatch):
@@ -65,8 +137,8 @@ def test_a_model_that_outgrows_a_licence_keeps_what_was_found(monkeypatch):
 def test_it_starts_from_the_clique_of_prepare(monkeypatch):
     starts = []
 
-    def refuse(self, model, *, start, **settings):
-        starts.append(np.flatnonzero(model.block("s", start)))
+    def refuse(self, model, settings):
+        starts.append(np.flatnonzero(model.block("s", settings.start)))
         return SolverResult(Status.NO_SOLUTION)
 
     monkeypatch.setattr(Highs, "solve", refuse)

@@ -2,6 +2,7 @@ import pytest
 
 from qpopt import QpoptError, Status, generate, solve, verify
 from qpopt.search import search
+from tests.brute_force import brute_force
 
 
 def test_gives_what_the_search_gives():
@@ -21,6 +22,19 @@ def test_gives_what_the_search_gives():
     assert (solution.status, solution.bound, solution.seed) == (Status.FEASIBLE, None, 4)
     assert solution.details["steps"] == 400
     assert solution.trace == tuple(told)
+
+
+def test_what_is_tried_completely_is_proven():
+    instance = generate(12, 6, 5, 2, seed=5)
+    told = []
+    solution = solve(instance, method="search", progress=lambda *point: told.append(point))
+    assert verify(instance, solution)
+    assert solution.status is Status.OPTIMAL
+    assert solution.bound == solution.objective
+    assert solution.objective == pytest.approx(brute_force(instance).objective, rel=1e-12)
+    assert solution.trace == tuple(point for point, _ in told)
+    assert told[-1][0].bound == solution.bound
+    assert told[-1][1] == "all selections tried"
 
 
 def test_starts_where_it_is_told():

@@ -6,7 +6,7 @@ import qpopt
 from qpopt import Instance, Solution, generate, verify
 from qpopt.search import search
 from tests.awkward import awkward_instances
-from tests.brute_force import brute_force
+from tests.brute_force import all_selections, brute_force
 
 
 def assert_valid(instance, result):
@@ -18,9 +18,12 @@ def assert_valid(instance, result):
 
 @settings(max_examples=40)
 @given(awkward_instances())
-def test_finds_the_best_solution_of_small_instances(instance):
-    result = search(instance, step_limit=500)
+def test_swaps_find_the_best_solution_of_small_instances(instance):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qpopt.search.run.MOST_SELECTIONS", 0)
+        result = search(instance, step_limit=500)
     assert_valid(instance, result)
+    assert result.complete == (sum(1 for _ in all_selections(instance)) == 1)
     best = brute_force(instance).objective
     assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
 

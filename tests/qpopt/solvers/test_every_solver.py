@@ -16,8 +16,12 @@ from qpopt.models.compact import compile_compact
 from qpopt.models.compiled import Block, CompiledModel, Kind, Products, QuadraticRow, Rows
 from qpopt.models.start import start_vector
 from qpopt.search import assign
-from qpopt.solvers import find_solver
+from qpopt.solvers import SolverSettings, find_solver
 from tests.installed import solvers
+
+
+def solve(name, model, **settings):
+    return find_solver(name).solve(model, SolverSettings(**settings))
 
 
 def knapsack(constant=0.0):
@@ -43,7 +47,7 @@ def rows(matrix, lower, upper):
 
 @pytest.mark.parametrize("name", solvers())
 def test_the_optimum_and_its_bound_include_the_constant(name):
-    result = find_solver(name).solve(knapsack(constant=100.0), gap=0.0)
+    result = solve(name, knapsack(constant=100.0), gap=0.0)
     assert result.status is Status.OPTIMAL
     assert result.x == pytest.approx([1, 1, 0])
     assert result.objective == pytest.approx(109)
@@ -54,14 +58,14 @@ def test_the_optimum_and_its_bound_include_the_constant(name):
 def test_rows_may_be_equations_or_bounded_below(name):
     """Exactly two of three, at least one of b and c, never a with b: a and c."""
     more = rows([[1, 1, 1], [0, 1, 1], [1, 1, 0]], [2, 1, -np.inf], [2, np.inf, 1])
-    result = find_solver(name).solve(knapsack().with_rows(more), gap=0.0)
+    result = solve(name, knapsack().with_rows(more), gap=0.0)
     assert result.x == pytest.approx([1, 0, 1])
 
 
 @pytest.mark.parametrize("name", solvers())
 def test_an_infeasible_model_is_called_so(name):
     model = knapsack().with_rows(rows([[1, 1, 1]], [4], [np.inf]))
-    result = find_solver(name).solve(model)
+    result = solve(name, model)
     assert result.status is Status.INFEASIBLE
     assert result.x is None
 
@@ -69,10 +73,8 @@ def test_an_infeasible_model_is_called_so(name):
 @pytest.mark.parametrize("name", solvers())
 def test_progress_tells_of_solutions_and_valid_bounds(name):
     told = []
-    find_solver(name).solve(
-        medium(), gap=0.0, on_progress=lambda x, bound: told.append((x, bound)), threads=1
-    )
-    best = find_solver(name).solve(medium(), gap=0.0).objective
+    solve(name, medium(), gap=0.0, on_progress=lambda x, bound: told.append((x, bound)), threads=1)
+    best = solve(name, medium(), gap=0.0).objective
     found = [x for x, _ in told if x is not None]
     assert found
     assert max(medium().value(x) for x in found) == pytest.approx(best)
@@ -85,7 +87,7 @@ def test_an_error_in_a_callback_ends_the_solve_and_comes_out(name):
         raise ZeroDivisionError("in the callback")
 
     with pytest.raises(SolverFailure, match="in the callback"):
-        find_solver(name).solve(medium(), on_progress=fail)
+        solve(name, medium(), on_progress=fail)
 
 
 @pytest.mark.parametrize("name", solvers())
@@ -94,13 +96,13 @@ def test_a_start_is_not_lost_when_time_is_short(name):
     selection = np.arange(instance.n_select)
     assignment = assign(instance.A, selection, instance.n_per_class)
     start = start_vector(instance, model, selection, assignment)
-    result = find_solver(name).solve(model, start=start, time_limit=2.0, threads=1)
+    result = solve(name, model, start=start, time_limit=2.0, threads=1)
     assert result.objective >= model.value(start) - 1e-6
 
 
 @pytest.mark.parametrize("name", solvers())
 def test_hardly_any_time_is_no_error(name):
-    result = find_solver(name).solve(hard()[0], time_limit=0.01, threads=1)
+    result = solve(name, hard()[0], time_limit=0.01, threads=1)
     assert result.status in (Status.FEASIBLE, Status.NO_SOLUTION)
     assert (result.x is None) == (result.status is Status.NO_SOLUTION)
 
@@ -114,7 +116,7 @@ def test_ctrl_c_returns_what_is_known(name):
             waiting.clear()
             Timer(0.3, _thread.interrupt_main).start()
 
-    result = find_solver(name).solve(endless(), gap=0.0, time_limit=60.0, on_progress=interrupt)
+    result = solve(name, endless(), gap=0.0, time_limit=60.0, on_progress=interrupt)
     assert not waiting
     assert result.status is Status.INTERRUPTED
     assert result.bound is None or result.bound >= 0
@@ -129,7 +131,7 @@ def test_lazy_constraints_are_obeyed(name):
         seen.append(x)
         return rows([[1, 1, 0]], [-np.inf], [1]) if x[0] + x[1] > 1.5 else None
 
-    result = find_solver(name).solve(knapsack(), gap=0.0, lazy=lazy)
+    result = solve(name, knapsack(), gap=0.0, lazy=lazy)
     assert seen
     assert result.x == pytest.approx([1, 0, 1])
     assert result.objective == pytest.approx(8)
@@ -141,7 +143,7 @@ def test_a_quadratic_objective(name):
     """Charging 4 for a with b and ½ for a with c leaves a and c: 5 + 3 − ½ = 7½."""
     charges = Products(np.array([0, 0]), np.array([1, 2]), np.array([-4.0, -0.5]))
     model = replace(knapsack(), products=charges)
-    result = find_solver(name).solve(model, gap=0.0, start=np.array([0.0, 1.0, 1.0]))
+    result = solve(name, model, gap=0.0, start=np.array([0.0, 1.0, 1.0]))
     assert result.x == pytest.approx([1, 0, 1])
     assert 7.5 <= result.bound < 7.51
 
@@ -157,7 +159,7 @@ def test_quadratic_constraints(name):
         np.array([1]), np.ones(1), Products(np.array([0]), np.array([2]), two), 1.5, np.inf
     )
     model = replace(knapsack(), quadratic_rows=(apart, demand))
-    result = find_solver(name).solve(model, gap=0.0)
+    result = solve(name, model, gap=0.0)
     assert result.x == pytest.approx([1, 0, 1])
 
 

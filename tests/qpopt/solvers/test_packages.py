@@ -30,15 +30,24 @@ def test_loading_what_is_missing_fails_in_words():
     not (INFOS["highs"].availability.usable and INFOS["cpsat"].availability.usable),
     reason="highspy and ortools are not both installed",
 )
+@pytest.mark.parametrize(
+    "before", ["", "import highspy", "import ortools", "from ortools.sat.python import cp_model"]
+)
 @pytest.mark.parametrize("order", [("highs", "cpsat"), ("cpsat", "highs")])
-def test_highs_and_cpsat_work_in_one_process_in_any_order(order):
+def test_highs_and_cpsat_work_in_one_process_in_any_order(before, order):
+    """Whatever the user has imported before, HiGHS is highspy's own and not that of ortools."""
     code = f"""
+{before}
+from importlib.metadata import version
 from qpopt import Instance
 from qpopt.models.compact import compile_compact
-from qpopt.solvers import find_solver
+from qpopt.solvers import SolverSettings, find_solver
 model = compile_compact(Instance([[1, 5, 2]], [[0] * 3] * 3, [0] * 3, 2, 1), quadratic=False)
-print(*(round(find_solver(name).solve(model).objective, 6) for name in {order!r}))
+for name in {order!r}:
+    print(round(find_solver(name).solve(model, SolverSettings()).objective, 6))
+import highspy
+print(highspy.Highs().version() == version("highspy"))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["5.0", "5.0"]
+    assert done.stdout.split() == ["5.0", "5.0", "True"]

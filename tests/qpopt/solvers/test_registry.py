@@ -16,7 +16,7 @@ class Idle(Solver):
 
     name = "idle"
 
-    def solve(self, model, **settings):
+    def solve(self, model, settings):
         return SolverResult(Status.NO_SOLUTION)
 
 
@@ -25,8 +25,8 @@ class Borrowed(Solver):
 
     name = "borrowed"
 
-    def solve(self, model, **settings):
-        return Highs().solve(model, **settings)
+    def solve(self, model, settings):
+        return Highs().solve(model, settings)
 
 
 @pytest.fixture
@@ -99,7 +99,9 @@ def test_what_is_announced_must_be_a_solver(announced):
 
 def test_a_solver_that_contradicts_itself_is_a_failure(announced, monkeypatch):
     announced(idle=f"{__name__}:Idle")
-    monkeypatch.setattr(Idle, "solve", lambda self, model, **s: SolverResult(Status.INFEASIBLE))
+    monkeypatch.setattr(
+        Idle, "solve", lambda self, model, settings: SolverResult(Status.INFEASIBLE)
+    )
     for method in ("compact", "paper"):
         with pytest.raises(SolverFailure, match="says that the model is infeasible"):
             solve(generate(8, 3, 4, 2), solver="idle", method=method)

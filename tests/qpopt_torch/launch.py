@@ -1,0 +1,30 @@
+"""Running a program in several processes at once, as torchrun does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def in_two_processes(program, folder):
+    """Run the text of a program twice side by side and return what both print.
+
+    The program finds the folder, where it is written to as well, as its first argument.
+    """
+    path = folder / "program.py"
+    path.write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [*command, str(path), str(folder)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
