@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from qpopt.errors import SolverFailure
 from qpopt.models.compiled import CompiledModel, Kind
 from qpopt.solution import Status
 from qpopt.solvers.base import (
@@ -16,8 +17,15 @@ from qpopt.solvers.base import (
     Supports,
 )
 from qpopt.solvers.packages import load, package_availability
-from qpopt.solvers.running import Run
+from qpopt.solvers.running import LeftBehind, Run
 from qpopt.solvers.safety import outward
+
+OVERRUN = 0.1
+LEAST_OVERRUN = 10.0
+"""How long HiGHS is waited for after its time limit, as a share of it and in seconds: with some
+hundred thousand variables, parts of its setup take an hour and listen to nothing."""
+
+_left_behind: list[Run] = []
 
 
 class Highs(Solver):
@@ -34,6 +42,11 @@ class Highs(Solver):
     def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         highspy = load("highspy")
+        if any(run.busy for run in _left_behind):
+            raise SolverFailure(
+                "HiGHS is still busy with an earlier model that it could not stop in time. Use "
+                "another solver, or start again in a new process."
+            )
         # The threads are shared by all models of the process and keep the number they began with.
         highspy.Highs.resetGlobalScheduler(True)
         highs = highspy.Highs()
@@ -72,7 +85,16 @@ class Highs(Solver):
                 np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
             )
             highs.cbMipLogging += lambda event: tell(None, _bound(event.data_out.mip_dual_bound))
-        run.wait_for(highs.run)
+        patience = None
+        if settings.time_limit is not None:
+            patience = settings.time_limit + max(LEAST_OVERRUN, OVERRUN * settings.time_limit)
+        try:
+            run.wait_for(highs.run, patience)
+        except LeftBehind:
+            return SolverResult(Status.INTERRUPTED if run.interrupted else Status.NO_SOLUTION)
+        finally:
+            if run.busy:
+                _left_behind.append(run)
         return _result(highs, model, run.interrupted)
 
 

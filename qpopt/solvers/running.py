@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event, Thread
+from time import monotonic
 from typing import Any, TypeVar
 
 from qpopt.errors import QpoptError, SolverFailure
@@ -12,6 +13,10 @@ T = TypeVar("T")
 
 POLL_SECONDS = 0.05
 """How often the waiting thread wakes up to notice Ctrl-C."""
+
+
+class LeftBehind(Exception):
+    """The solver did not stop in time and goes on in the background."""
 
 
 class Run:
@@ -29,13 +34,20 @@ class Run:
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop
         self.interrupted = False
+        self.abandoned = False
         self.error: BaseException | None = None
+        self._done = Event()
+
+    @property
+    def busy(self) -> bool:
+        """Whether the solver was left behind and has not ended yet."""
+        return self.abandoned and not self._done.is_set()
 
     def guard(self, callback: Callable[..., T], default: T) -> Callable[..., T]:
         """Wrap a callback: its first error ends the solve and is raised by `wait_for`."""
 
         def guarded(*arguments: Any) -> T:
-            if self.error is not None:
+            if self.error is not None or self.abandoned:
                 return default
             try:
                 return callback(*arguments)
@@ -46,16 +58,27 @@ class Run:
 
         return guarded
 
-    def wait_for(self, work: Callable[[], T]) -> T:
+    def wait_for(self, work: Callable[[], T], patience: float | None = None) -> T:
         """Do the work in a thread and return its result, also after Ctrl-C.
+
+        Parameters
+        ----------
+        work
+            The call of the solver.
+        patience
+            Seconds after which a solver that listens neither to its limit nor to `stop` is left
+            behind: it goes on in the background until it notices. None to wait for it always.
 
         Raises
         ------
         SolverFailure
             If the solver raised an error of its own.
+        LeftBehind
+            If patience ended.
+        KeyboardInterrupt
+            If Ctrl-C comes again before the solver has stopped.
         """
         results: list[T] = []
-        done = Event()
 
         def run() -> None:
             try:
@@ -63,21 +86,29 @@ class Run:
             except BaseException as error:
                 self.error = self.error or error
             finally:
-                done.set()
+                self._done.set()
 
         thread = Thread(target=run, name="qpopt-solver", daemon=True)
         # Not Thread.join: after Ctrl-C it may take a running thread for a finished one.
         # The whole loop is guarded: Ctrl-C may come between two waits as well.
+        until = None if patience is None else monotonic() + patience
         waiting = True
         while waiting:
             try:
                 if thread.ident is None:
                     thread.start()
                 while waiting:
-                    waiting = not done.wait(POLL_SECONDS)
+                    waiting = not self._done.wait(POLL_SECONDS)
+                    if waiting and until is not None and monotonic() > until:
+                        self.abandoned = True
+                        self.stop()
+                        raise LeftBehind
             except KeyboardInterrupt:
-                self.interrupted = True
                 self.stop()
+                if self.interrupted:
+                    self.abandoned = True
+                    raise
+                self.interrupted = True
         if self.error is None:
             return results[0]
         if isinstance(self.error, KeyboardInterrupt | QpoptError):

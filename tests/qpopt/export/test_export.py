@@ -12,7 +12,7 @@ from scipy import sparse
 from qpopt import Instance, InvalidArgument, InvalidFile, Status, generate
 from qpopt.export import FORMATS, FORMULATIONS
 from qpopt.models.compiled import Block, CompiledModel, Kind, Products, QuadraticRow, Rows
-from qpopt.solvers import find_solver
+from qpopt.solvers import SolverSettings, find_solver
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, brute_force, value
 from tests.installed import INFOS
@@ -94,7 +94,7 @@ def read_by_pyqplib(path):
             for k, hessian in curved
         ),
     )
-    result = find_solver("scip").solve(model, gap=0.0)
+    result = find_solver("scip").solve(model, SolverSettings(gap=0.0))
     assert result.status is Status.OPTIMAL
     return result.objective
 

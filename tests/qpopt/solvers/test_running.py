@@ -6,7 +6,7 @@ from threading import Event, Timer, current_thread, main_thread
 import pytest
 
 from qpopt.errors import InvalidArgument, SolverFailure
-from qpopt.solvers.running import Run
+from qpopt.solvers.running import LeftBehind, Run
 
 
 def test_the_work_is_done_in_another_thread():
@@ -44,3 +44,35 @@ def test_an_error_of_the_solver_becomes_a_failure():
 
 def fail():
     raise RuntimeError("out of order")
+
+
+def test_ctrl_c_twice_leaves_a_deaf_solver_behind():
+    release = Event()
+    run = Run(lambda: None)
+    timers = [Timer(seconds, _thread.interrupt_main) for seconds in (0.2, 0.6)]
+    for timer in timers:
+        timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run.wait_for(lambda: release.wait(30))
+    assert run.busy
+    release.set()
+
+
+def test_patience_ends_and_late_callbacks_are_ignored():
+    release, asked, told = Event(), [], []
+    run = Run(lambda: asked.append(True))
+    late = run.guard(told.append, None)
+
+    def deaf():
+        release.wait(30)
+        late("too late")
+        return "result"
+
+    with pytest.raises(LeftBehind):
+        run.wait_for(deaf, patience=0.2)
+    assert run.busy
+    assert asked == [True]
+    release.set()
+    assert run._done.wait(30)
+    assert told == []
+    assert not run.busy
