@@ -133,11 +133,12 @@ def compare_solvers(instance: Instance, seconds: float, limit: float) -> None:
             found = pool.submit(_solve_compact, solver, limit).result()
         reached = time_to(found.trace, reference)
         ratio = (limit if reached is None else reached) / (own or seconds)
+        objective = "nothing" if found.objective is None else f"{found.objective:.4f}"
+        moment = f"not in {limit:g} s" if reached is None else _shown(reached)
+        shown = f"{'> ' if reached is None else ''}{ratio:.0f}"
         console.print(
-            f"compact, {solver}: "
-            f"{'nothing' if found.objective is None else f'{found.objective:.4f}'}, "
-            f"{f'not in {limit:g} s' if reached is None else _shown(reached)}, "
-            f"ratio {'> ' if reached is None else ''}{ratio:.0f} (ended after {found.seconds:.0f} s)"
+            f"compact, {solver}: {objective}, {moment}, ratio {shown} "
+            f"(ended after {found.seconds:.0f} s)"
         )
 
 

@@ -39,6 +39,7 @@ from qpopt.solution import Solution
 INSTANCE_FORMAT = "qpopt-instance"
 SOLUTION_FORMAT = "qpopt-solution"
 CERTIFICATE_FORMAT = "qpopt-certificate"
+CHECKPOINT_FORMAT = "qpopt-checkpoint"
 FORMAT_VERSION = 1
 ZIP_START = b"PK\x03\x04"
 DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError)

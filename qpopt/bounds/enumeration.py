@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qpopt.bounds.reduced import Indices, Reduced
 
-MOST_FOUND = 1024
+MOST_FOUND = 32
 """How many selections are handed out at once: their values may spare looking at later ones."""
 
 ROUNDING = 1e-9

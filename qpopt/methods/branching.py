@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from math import inf
 
 from qpopt.bounds.node import Node
+from qpopt.methods.checkpoint import Part
 from qpopt.methods.enumerating import enumerate_part, n_selections
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.assignment import assign
@@ -26,24 +27,32 @@ class Tree:
     ----------
     incumbent
         Gets better solutions and bounds.
-    root
-        The part to begin with: everything that is not known to be worse.
+    nodes
+        The parts to begin with: everything that is not known to be worse.
     most_selections
         Parts with fewer selections than this are enumerated, if it can be done quickly.
     """
 
-    def __init__(self, incumbent: Incumbent, root: Node, most_selections: int) -> None:
+    def __init__(self, incumbent: Incumbent, nodes: Iterable[Node], most_selections: int) -> None:
         self._incumbent = incumbent
         self._number = count()
         self._open: list[tuple[float, int, Node]] = []
         self._too_many = most_selections
         self.nodes = 0
-        self._push(root)
+        for node in nodes:
+            self._push(node, self._open)
 
     @property
     def bound(self) -> float:
         """No solution has a larger Z than this and the incumbent."""
         return max(-self._open[0][0] if self._open else -inf, self._incumbent.objective)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is still open."""
+        return tuple(
+            Part(node.reduced.free, node.reduced.included, node.bound) for _, _, node in self._open
+        )
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Go on until nothing better is left within the gap, or `stop` says so."""
@@ -57,14 +66,10 @@ class Tree:
             if not self._enumerated(node, stop):
                 node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
                 self._offer(node)
-            # Until its children are in, the node stays open: an interruption loses nothing.
             if node.bound <= incumbent.objective or node.decided is not None or node.empty:
-                heapq.heappop(self._open)
+                self._replace_first()
             elif not stop():
-                children = node.split()
-                heapq.heappop(self._open)
-                for child in children:
-                    self._push(child)
+                self._replace_first(*node.split())
             self.nodes += 1
         if not self._open:
             incumbent.lower_bound(incumbent.objective)
@@ -79,9 +84,17 @@ class Tree:
         self._too_many = n_selections(node.reduced) // FEWER
         return False
 
-    def _push(self, node: Node) -> None:
+    def _replace_first(self, *nodes: Node) -> None:
+        """Put nodes in the place of the first one, all at once: an interruption loses nothing."""
+        changed = self._open[:]
+        heapq.heappop(changed)
+        for node in nodes:
+            self._push(node, changed)
+        self._open = changed
+
+    def _push(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
         if not node.empty and node.bound > self._incumbent.objective:
-            heapq.heappush(self._open, (-node.bound, next(self._number), node))
+            heapq.heappush(heap, (-node.bound, next(self._number), node))
 
     def _offer(self, node: Node) -> None:
         if not node.empty:

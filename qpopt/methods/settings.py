@@ -32,6 +32,7 @@ _COUNT = partial(_arguments.whole_number, least=0)
 OPTIONS: Mapping[str, Callable[[str, Any], object]] = {
     "callbacks": _arguments.yes_or_no,
     "certificate": _writable,
+    "checkpoint": _writable,
     "enumerate": _arguments.yes_or_no,
     "max_rounds": partial(_arguments.whole_number, least=1),
     "objective": partial(_arguments.one_of, known=FORMS),

@@ -86,7 +86,7 @@ def test_no_time_still_gives_a_solution():
 
 def test_few_selections_are_all_looked_at():
     instance = qpopt.generate(32, 10, 8, 3, structure="clustered")
-    solution = solve(instance, method="projected", options={"search_seconds": 0.0})
+    solution = solve(instance, method="projected")
     assert solution.status is Status.OPTIMAL
     assert solution.bound == solution.objective
     assert solution.details == {"features_free": 0, "nodes": 0}

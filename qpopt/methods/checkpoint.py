@@ -1,0 +1,125 @@
+"""Checkpoint: what a proof has reached, so that a later solve can go on from there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.bounds.reduced import Indices
+from qpopt.errors import InvalidFile
+from qpopt.files import CHECKPOINT_FORMAT, FORMAT_VERSION, opened_archive, replacing
+from qpopt.instance import Instance
+from qpopt.methods.settings import Start
+from qpopt.search.assignment import assign
+
+OUT, FREE, IN = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Selections that may still hold something better than the solution of the checkpoint.
+
+    Parameters
+    ----------
+    free, included
+        The features that are undecided, and those that are selected.
+    bound
+        No selection of this part has a larger Z.
+    """
+
+    free: Indices
+    included: Indices
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A solution, and the parts that are left besides it.
+
+    Parameters
+    ----------
+    fingerprint, n_features
+        What instance it is.
+    best, objective
+        The best solution known, and its Z.
+    parts
+        Whatever is in none of them is no better than `best`.
+    """
+
+    fingerprint: str
+    n_features: int
+    best: Start
+    objective: float
+    parts: tuple[Part, ...]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the checkpoint to one compressed .npz file."""
+        meta = {
+            "format": CHECKPOINT_FORMAT,
+            "version": FORMAT_VERSION,
+            "fingerprint": self.fingerprint,
+            "objective": self.objective,
+        }
+        state = np.full((len(self.parts), self.n_features), OUT, dtype=np.int8)
+        for row, part in zip(state, self.parts, strict=True):
+            row[part.free] = FREE
+            row[part.included] = IN
+        with replacing(path) as stream:
+            np.savez_compressed(
+                stream,
+                meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+                state=state,
+                bounds=np.array([part.bound for part in self.parts]),
+                selection=self.best.selection,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], instance: Instance) -> Checkpoint | None:
+        """Read the checkpoint of an instance, or return None where there is no file yet.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is damaged, no checkpoint, or that of another instance.
+        """
+        if not Path(path).exists():
+            return None
+        with opened_archive(path, CHECKPOINT_FORMAT) as (archive, meta):
+            if meta["fingerprint"] != instance.fingerprint:
+                raise InvalidFile(
+                    f"{path} is the checkpoint of another instance; name another file to begin "
+                    "anew."
+                )
+            objective = float(meta["objective"])
+            bounds, state = archive["bounds"], archive["state"]
+            best = _solution(instance, archive["selection"])
+            if (
+                state.shape != (len(bounds), instance.n_features)
+                or best is None
+                or abs(instance.objective(*best).total - objective) > 1e-9 * max(1, abs(objective))
+            ):
+                raise InvalidFile(f"{path} is damaged: its content does not fit together.")
+            parts = tuple(
+                Part(_where(row, FREE), _where(row, IN), float(bound))
+                for row, bound in zip(state, bounds, strict=True)
+            )
+        return cls(instance.fingerprint, instance.n_features, best, objective, parts)
+
+
+def _solution(instance: Instance, selection: Indices) -> Start | None:
+    allowed = np.setdiff1d(np.arange(instance.n_features), instance.exclude)
+    chosen = np.unique(selection)
+    if len(chosen) != instance.n_select or not np.isin(chosen, allowed).all():
+        return None
+    if not np.isin(instance.include, chosen).all():
+        return None
+    return Start(chosen, assign(instance.A, chosen, instance.n_per_class))
+
+
+def _where(row: NDArray[np.int8], what: int) -> Indices:
+    return np.flatnonzero(row == what).astype(np.int64)

@@ -1,0 +1,234 @@
+"""Proof: a solution by search, then bounds, until nothing better can be left.
+
+Where few selections are left at any point, they are all looked at instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from qpopt.bounds.node import Node
+from qpopt.bounds.projected import ProjectedLP
+from qpopt.bounds.reduced import Indices, reduce
+from qpopt.bounds.root import RootBound
+from qpopt.instance import Instance
+from qpopt.methods.branching import Tree
+from qpopt.methods.checkpoint import Checkpoint, Part
+from qpopt.methods.enumerating import MOST_SELECTIONS, enumerate_part, n_selections
+from qpopt.methods.incumbent import Incumbent
+from qpopt.search.run import search
+
+SHARE_OF_SEARCH = 0.1
+MOST_SECONDS_OF_SEARCH = 30.0
+SEARCH_BEFORE_ENUMERATION = 0.5
+"""Seconds of search where all selections may be looked at afterwards."""
+
+SHARE_OF_ENUMERATION = 0.1
+MOST_SECONDS_OF_ENUMERATION = 10.0
+SHARE_OF_LINEAR = 0.1
+MOST_SECONDS_OF_LINEAR = 5.0
+
+BRANCH_BELOW = 400
+"""With fewer free features than this, branching pays as soon as the root bound hardly improves."""
+
+SLOW = 2e-4
+"""Relative improvement of the root bound over some rounds that counts as hardly any."""
+
+PATIENCE = 6
+
+SECONDS_BETWEEN_SAVES = 60.0
+
+
+class Proof:
+    """The phases of one solve.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    incumbent
+        Gets solutions and bounds; its settings have the limits and options.
+    reached
+        What an earlier solve has left open.
+    """
+
+    def __init__(
+        self, instance: Instance, incumbent: Incumbent, reached: Checkpoint | None = None
+    ) -> None:
+        self.instance = instance
+        self.incumbent = incumbent
+        self.root: RootBound | None = None
+        self.tree: Tree | None = None
+        enumerates = bool(incumbent.settings.option("enumerate", True))
+        self.most_selections = MOST_SELECTIONS if enumerates else 0
+        self.free: Indices = reduce(instance).free
+        self.included: Indices = reduce(instance).included
+        self._reached = reached
+        self._saved_at = 0.0
+
+    def run(self) -> None:
+        """Go through the phases until the gap is closed or time is up."""
+        for phase in self._phases():
+            found = self.incumbent.best is not None
+            if found and (self.incumbent.proven or self.incumbent.out_of_time):
+                return
+            phase()
+
+    def _phases(self) -> list[Callable[[], None]]:
+        if self._reached is None:
+            first = [self._search, self._enumerate, self._linear]
+        elif len(self._reached.parts) == 1:
+            first = [self._resume]
+        else:
+            return [self._resume, self._branch]
+        return [*first, self._semidefinite, self._branch]
+
+    def note_details(self) -> None:
+        """Put what the proof decided into the details of the solution."""
+        self.incumbent.details["features_free"] = len(self.free)
+        self.incumbent.details["nodes"] = 0 if self.tree is None else self.tree.nodes
+
+    def save(self) -> None:
+        """Write the checkpoint; without a solution there is nothing worth keeping."""
+        best, bound = self.incumbent.best, self.incumbent.bound
+        if best is None:
+            return
+        if self.tree is not None:
+            parts = self.tree.parts
+        elif bound <= self.incumbent.objective:
+            parts = ()
+        else:
+            parts = (Part(self.free, self.included, bound),)
+        Checkpoint(
+            self.instance.fingerprint,
+            self.instance.n_features,
+            best,
+            self.incumbent.objective,
+            parts,
+        ).save(self.incumbent.settings.option("checkpoint", None))
+
+    def _save_sometimes(self) -> None:
+        asked = self.incumbent.settings.option("checkpoint", None) is not None
+        if asked and self.incumbent.seconds > self._saved_at + SECONDS_BETWEEN_SAVES:
+            self.save()
+            self._saved_at = self.incumbent.seconds
+
+    def _out_of_time(self) -> bool:
+        return self.incumbent.out_of_time
+
+    def _part_of_time(self, share: float, most: float) -> float:
+        remaining = self.incumbent.remaining
+        return most if remaining is None else min(most, share * remaining)
+
+    def _resume(self) -> None:
+        """Take over what an earlier solve knew."""
+        assert self._reached is not None
+        self.incumbent.offer(*self._reached.best)
+        parts = self._reached.parts
+        known = max((part.bound for part in parts), default=self._reached.objective)
+        self.incumbent.lower_bound(max(known, self._reached.objective))
+        if len(parts) == 1:
+            self.free, self.included = parts[0].free, parts[0].included
+
+    def _search(self) -> None:
+        settings = self.incumbent.settings
+        seconds = self._part_of_time(SHARE_OF_SEARCH, MOST_SECONDS_OF_SEARCH)
+        if n_selections(reduce(self.instance)) < self.most_selections:
+            seconds = min(seconds, SEARCH_BEFORE_ENUMERATION)
+        self.incumbent.say("searching")
+        result = search(
+            self.instance,
+            time_limit=float(settings.option("search_seconds", seconds)),
+            seed=settings.seed,
+            start=None if settings.start is None else settings.start.selection,
+        )
+        self.incumbent.offer(result.selection, result.assignment)
+        if result.interrupted:
+            raise KeyboardInterrupt
+
+    def _enumerate(self) -> None:
+        """Look at all selections, if that is quickly done and no certificate is asked for."""
+        whole = reduce(self.instance)
+        if (
+            self.incumbent.settings.option("certificate", None) is not None
+            or n_selections(whole) >= self.most_selections
+            or whole.n_select == 0
+        ):
+            return
+        self.incumbent.say("looking at all selections")
+        seconds = self._part_of_time(SHARE_OF_ENUMERATION, MOST_SECONDS_OF_ENUMERATION)
+        if enumerate_part(self.incumbent, whole, seconds, self._out_of_time):
+            self.free = self.free[:0]
+            self.incumbent.lower_bound(self.incumbent.objective)
+
+    def _linear(self) -> None:
+        """Bound by the linear relaxation; without redundancy it also removes most features."""
+        reduced = reduce(self.instance)
+        if not reduced.n_select:
+            return
+        remaining = self.incumbent.remaining
+        seconds = self._part_of_time(SHARE_OF_LINEAR, MOST_SECONDS_OF_LINEAR)
+        if not reduced.R.any():
+            # Without redundancy the linear relaxation is nearly all there is to gain.
+            seconds = 60.0 if remaining is None else 0.5 * remaining
+        until = self.incumbent.seconds + seconds
+        self.incumbent.say("linear relaxation")
+        relaxation = ProjectedLP(reduced, cliques=False)
+        more = True
+        while more and self.incumbent.seconds < until:
+            more = relaxation.advance(max(0.1, until - self.incumbent.seconds))
+            found = relaxation.value()
+            self.incumbent.lower_bound(found.value)
+            objective = self.incumbent.objective
+            self.free = reduced.free[
+                (found.with_feature > objective) & (found.without_feature > objective)
+            ]
+            self.included = np.union1d(
+                reduced.included, reduced.free[found.without_feature <= objective]
+            )
+
+    def _semidefinite(self) -> None:
+        if self.incumbent.settings.option("certificate", None) is None:
+            root = RootBound(self.instance, free=self.free, included=self.included)
+        else:
+            # A certificate has no words for what the linear relaxation has decided.
+            root = RootBound(self.instance)
+        self.root = root
+        recent: list[float] = []
+        while not root.finished and not self._out_of_time():
+            root.know(self.incumbent.objective)
+            root.advance(self._out_of_time)
+            self.incumbent.lower_bound(root.bound)
+            self.incumbent.say(f"{root.n_free} features free")
+            self.free, self.included = root.free, root.included
+            self._save_sometimes()
+            if self.incumbent.proven:
+                break
+            recent.append(root.latest)
+            if root.n_free <= BRANCH_BELOW and len(recent) > PATIENCE:
+                gain = recent[-1 - PATIENCE] - min(recent[-PATIENCE:])
+                if gain < SLOW * abs(recent[-1]):
+                    break
+        root.know(self.incumbent.objective)
+        root.finish()
+        self.incumbent.lower_bound(root.bound)
+        self.free, self.included = root.free, root.included
+
+    def _branch(self) -> None:
+        if self.root is None:
+            assert self._reached is not None
+            nodes = [
+                Node(self.instance, part.free, part.included, part.bound)
+                for part in self._reached.parts
+            ]
+        else:
+            start = self.root.iterate
+            nodes = [Node(self.instance, self.free, self.included, self.incumbent.bound, start)]
+        self.tree = Tree(self.incumbent, nodes, self.most_selections)
+        self.tree.run(self._stop_branching)
+
+    def _stop_branching(self) -> bool:
+        self._save_sometimes()
+        return self._out_of_time()
