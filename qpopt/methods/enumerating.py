@@ -11,7 +11,7 @@ from qpopt.bounds.reduced import Reduced
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.assignment import assign
 
-MOST_SELECTIONS = 10**16
+MOST_SELECTIONS = 10**13
 """Parts with more selections are not worth a try: pruning leaves too many."""
 
 WORK_AT_ONCE = 50_000_000
