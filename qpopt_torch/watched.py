@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from qpopt_torch.batches import batch_count, check_labels, nothing_in, split, to_model
 from qpopt_torch.head import Head, find_head
-from qpopt_torch.observe import evaluating, hooked, logits_of, unwrap
+from qpopt_torch.observe import evaluating, hooked, logits_of, on_last_call, unwrap
 from qpopt_torch.sparse import Features, SparseClassifier
 
 
@@ -81,7 +81,8 @@ class Watched:
             # A copy, because a ReLU in place would change what is kept here.
             maps.append(layout.maps(output.clone(), like=x))
 
-        with hooked({} if layer is None else {layer: keep_maps}, {module: keep_features}):
+        hooks = {} if layer is None else {layer: on_last_call(keep_maps, self.head.calls)}
+        with hooked(hooks, {module: keep_features}):
             logits = logits_of(self.model(x))
         return Features(logits, features[0], maps[0] if maps else None)
 

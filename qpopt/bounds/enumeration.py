@@ -4,11 +4,15 @@ A depth-first search. What the classes gain from a selection without uniqueness 
 redundancy is never negative, so the value of a part is at most its present value plus the largest
 gains of its candidates, each taken by itself. Candidates are tried in the order of these gains: as
 soon as one is hopeless, so are all after it.
+
+A relaxation may help: where Z ≤ offset + sᵀQs is known for all selections and Q is hardly positive
+off its diagonal, every pair of chosen features uses up some of the offset.
 """
 
 from __future__ import annotations
 
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,13 @@ ROUNDING = 1e-9
 """Relative to the objective: far more than the order of summation changes."""
 
 
+class Relaxation(NamedTuple):
+    """A function that Z does not exceed: offset + sᵀQs, for selections s of the free features."""
+
+    offset: float
+    Q: NDArray[np.float64]
+
+
 class Enumeration:
     """The selections of a reduced instance, gone through once.
 
@@ -29,9 +40,11 @@ class Enumeration:
     ----------
     reduced
         The problem, with at least one feature to select and as many free ones.
+    relaxation
+        What is known of Z; None where nothing is.
     """
 
-    def __init__(self, reduced: Reduced) -> None:
+    def __init__(self, reduced: Reduced, relaxation: Relaxation | None = None) -> None:
         n, m, k = reduced.n_free, reduced.n_select, reduced.n_per_class
         q, n_included = reduced.n_classes, len(reduced.included)
         self.finished = False
@@ -58,6 +71,16 @@ class Enumeration:
         self._next = np.full(m, -1, dtype=np.int64)
         self._depth = np.zeros(1, dtype=np.int64)
         self._n_included = n_included
+        offset, Q = (inf, np.zeros((n, n))) if relaxation is None else relaxation
+        diagonal = np.diagonal(Q).copy()
+        # What is positive off the diagonal is paid at once, for all pairs.
+        excess = max(0.0, float((Q - np.diag(diagonal)).max()))
+        self._Q = np.ascontiguousarray(Q - excess)
+        self._relaxed_values = np.empty(m)
+        self._relaxed_values[0] = offset + m * (m - 1) * excess
+        self._relaxed = np.empty((m, n))
+        self._relaxed[0] = diagonal
+        self._reserve = np.empty(m)
         self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
 
     def advance(self, objective: float, steps: int) -> list[Indices]:
@@ -82,9 +105,10 @@ class Enumeration:
             return []
         limit = objective - ROUNDING * max(1.0, abs(objective)) if objective > -inf else -inf
         count, self.finished = better_selections(
-            self._columns, self._reduced.R, self._reduced.n_per_class, self._n_included, limit,
-            steps, self._top, self._places, self._values, self._candidates, self._linear,
-            self._gains, self._lengths, self._next, self._depth, self._found,
+            self._columns, self._reduced.R, self._Q, self._reduced.n_per_class, self._n_included,
+            limit, steps, self._top, self._places, self._values, self._candidates, self._linear,
+            self._gains, self._relaxed_values, self._relaxed, self._reserve, self._lengths,
+            self._next, self._depth, self._found,
         )  # fmt: skip
         return [self._selection(row) for row in self._found[:count]]
 

@@ -11,15 +11,16 @@ PLACES = 63
 
 @numba.njit(cache=True)
 def better_selections(  # type: ignore[no-untyped-def]
-    columns, R, k, n_included, limit, steps, top, places, values, candidates, linear, gains,
-    lengths, following, depth_now, found,
+    columns, R, Q, k, n_included, limit, steps, top, places, values, candidates, linear, gains,
+    relaxed_values, relaxed, reserve, lengths, following, depth_now, found,
 ):  # fmt: skip
     """Go on with the depth-first search until `found` is full or `steps` are made.
 
     Parameters
     ----------
-    columns, R, k, n_included
-        Similarity, features × classes; redundancy; features per class; features decided before.
+    columns, R, Q, k, n_included
+        Similarity, features × classes; redundancy; what pairs add to the relaxed value, never more
+        than 0 off the diagonal; features per class; features decided before.
     limit
         Selections whose value cannot exceed it are passed over.
     steps
@@ -31,6 +32,9 @@ def better_selections(  # type: ignore[no-untyped-def]
     candidates, linear, gains, lengths
         Per depth: the features still to choose from, by falling gain; their bias less redundancy
         with those chosen; their gains; how many they are.
+    relaxed_values, relaxed, reserve
+        Per depth: the relaxed value of the features chosen so far; what each candidate adds to it;
+        the most that all but one of those still to choose can add.
     following
         Per depth: the next candidate to choose, −1 where the depth was just entered.
     depth_now
@@ -56,8 +60,9 @@ def better_selections(  # type: ignore[no-untyped-def]
         if following[depth] < 0:
             _sort_by_gain(
                 columns, top[depth], k, candidates[depth], linear[depth], gains[depth],
-                lengths[depth],
+                relaxed[depth], lengths[depth],
             )  # fmt: skip
+            reserve[depth] = _largest_sum(relaxed[depth, : lengths[depth]], m - depth - 1)
             following[depth] = 0
         i = following[depth]
         left = m - depth
@@ -69,6 +74,8 @@ def better_selections(  # type: ignore[no-untyped-def]
             depth -= 1
             continue
         following[depth] += 1
+        if relaxed_values[depth] + relaxed[depth, i] + reserve[depth] <= limit:
+            continue
         d = candidates[depth, i]
         if left == 1:
             if n_included + m <= PLACES:
@@ -83,11 +90,12 @@ def better_selections(  # type: ignore[no-untyped-def]
                 count += 1
             continue
         _choose(
-            columns[d], R[d], k, n_included + depth, i, lengths[depth], top[depth], places[depth],
-            candidates[depth], linear[depth], top[depth + 1], places[depth + 1],
-            candidates[depth + 1], linear[depth + 1],
+            columns[d], R[d], Q[d], k, n_included + depth, i, lengths[depth], top[depth],
+            places[depth], candidates[depth], linear[depth], relaxed[depth], top[depth + 1],
+            places[depth + 1], candidates[depth + 1], linear[depth + 1], relaxed[depth + 1],
         )  # fmt: skip
         values[depth + 1] = values[depth] + gains[depth, i]
+        relaxed_values[depth + 1] = relaxed_values[depth] + relaxed[depth, i]
         lengths[depth + 1] = lengths[depth] - i - 1
         depth += 1
         following[depth] = -1
@@ -96,7 +104,9 @@ def better_selections(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _sort_by_gain(columns, top, k, candidates, linear, gains, n):  # type: ignore[no-untyped-def]
+def _sort_by_gain(  # type: ignore[no-untyped-def]
+    columns, top, k, candidates, linear, gains, relaxed, n
+):
     for i in range(n):
         gain = linear[i]
         column = columns[candidates[i]]
@@ -107,12 +117,23 @@ def _sort_by_gain(columns, top, k, candidates, linear, gains, n):  # type: ignor
     candidates[:n] = candidates[:n][order]
     linear[:n] = linear[:n][order]
     gains[:n] = gains[:n][order]
+    relaxed[:n] = relaxed[:n][order]
+
+
+@numba.njit(cache=True)
+def _largest_sum(values, count):  # type: ignore[no-untyped-def]
+    """Return the sum of the largest `count` values."""
+    if count == 0:
+        return 0.0
+    if count >= values.shape[0]:
+        return values.sum()
+    return np.partition(values, values.shape[0] - count)[values.shape[0] - count :].sum()
 
 
 @numba.njit(cache=True)
 def _choose(  # type: ignore[no-untyped-def]
-    column, redundancy, k, place, i, n, top, places, candidates, linear, new_top, new_places,
-    new_candidates, new_linear,
+    column, redundancy, pairs, k, place, i, n, top, places, candidates, linear, relaxed, new_top,
+    new_places, new_candidates, new_linear, new_relaxed,
 ):  # fmt: skip
     """Enter the next depth: the i-th candidate is chosen, those before it are not."""
     for c in range(column.shape[0]):
@@ -129,6 +150,7 @@ def _choose(  # type: ignore[no-untyped-def]
     for j in range(i + 1, n):
         new_candidates[j - i - 1] = candidates[j]
         new_linear[j - i - 1] = linear[j] - redundancy[candidates[j]]
+        new_relaxed[j - i - 1] = relaxed[j] + 2.0 * pairs[candidates[j]]
 
 
 @numba.njit(cache=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qpopt.bounds.admm import Admm
 from qpopt.bounds.cuts import Cuts
+from qpopt.bounds.enumeration import Relaxation
 from qpopt.bounds.reduced import Floats, Indices, Reduced
 from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
 from qpopt.bounds.thresholds import LiftedThresholds, Round
@@ -115,15 +116,23 @@ class Semidefinite:
     def features(self) -> RowBound:
         """Return what the iterate proves, for all selections and with any one feature decided."""
         M, offset, B = self.certificate_parts()
-        m = self.reduced.n_select
-        bound = row_bound(M + B, m)
-        shift = offset + m * eigenvalue_deficit(B)
-        # M is a sum of some thousand terms at the most, each rounded.
-        size = abs(offset) + m * m * float(np.abs(M).max())
-        shift += 64 * self.reduced.n_classes * EPS * size
+        bound = row_bound(M + B, self.reduced.n_select)
+        shift = offset + self._shift(M, offset, B)
         return RowBound(
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
         )
+
+    def relaxation(self) -> Relaxation:
+        """Return what the iterate proves of every single selection."""
+        M, offset, B = self.certificate_parts()
+        return Relaxation(offset + self._shift(M, offset, B), M + B)
+
+    def _shift(self, M: NDArray[np.float64], offset: float, B: NDArray[np.float64]) -> float:
+        """Return what makes up for B not being positive semidefinite, and for rounding."""
+        m = self.reduced.n_select
+        # M is a sum of some thousand terms at the most, each rounded.
+        size = abs(offset) + m * m * float(np.abs(M).max())
+        return m * eigenvalue_deficit(B) + 64 * self.reduced.n_classes * EPS * size
 
     def copy(self) -> Semidefinite:
         """Return an iterate that goes its own way from here."""

@@ -15,7 +15,10 @@ from qpopt.search.assignment import assign
 
 ROUNDS_PER_NODE = 12
 
-SECONDS_PER_ENUMERATION = 0.5
+FEW_SELECTIONS = 10_000
+"""So many are looked at in less time than a bound takes."""
+
+SECONDS_PER_ENUMERATION = 1.0
 FEWER = 16
 """After a part was too large to enumerate, others are tried only if they are so much smaller."""
 
@@ -63,9 +66,10 @@ class Tree:
                 return
             node = self._open[0][2]
             incumbent.say(f"{self.nodes} nodes, {len(self._open)} open")
-            if not self._enumerated(node, stop):
+            if n_selections(node.reduced) > FEW_SELECTIONS:
                 node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
                 self._offer(node)
+            self._enumerate(node, stop)
             if node.bound <= incumbent.objective or node.decided is not None or node.empty:
                 self._replace_first()
             elif not stop():
@@ -74,15 +78,17 @@ class Tree:
         if not self._open:
             incumbent.lower_bound(incumbent.objective)
 
-    def _enumerated(self, node: Node, stop: Callable[[], bool]) -> bool:
-        """Try to look at all selections of a node; its bound tells the outcome."""
-        if node.empty or node.decided is not None or n_selections(node.reduced) >= self._too_many:
-            return False
-        if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, stop):
+    def _enumerate(self, node: Node, stop: Callable[[], bool]) -> None:
+        """Look at all selections of a node, if that is quickly done; its bound tells whether."""
+        size = n_selections(node.reduced)
+        closed = node.bound <= self._incumbent.objective
+        if closed or node.empty or node.decided is not None or size >= self._too_many:
+            return
+        relaxation = None if node.semidefinite is None else node.semidefinite.relaxation()
+        if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, stop, relaxation):
             node.bound = min(node.bound, self._incumbent.objective)
-            return True
-        self._too_many = n_selections(node.reduced) // FEWER
-        return False
+        else:
+            self._too_many = size // FEWER
 
     def _replace_first(self, *nodes: Node) -> None:
         """Put nodes in the place of the first one, all at once: an interruption loses nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import comb
 from time import perf_counter
 
-from qpopt.bounds.enumeration import Enumeration
+from qpopt.bounds.enumeration import Enumeration, Relaxation
 from qpopt.bounds.reduced import Reduced
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.assignment import assign
@@ -24,7 +24,11 @@ def n_selections(reduced: Reduced) -> int:
 
 
 def enumerate_part(
-    incumbent: Incumbent, reduced: Reduced, seconds: float, stop: Callable[[], bool]
+    incumbent: Incumbent,
+    reduced: Reduced,
+    seconds: float,
+    stop: Callable[[], bool],
+    relaxation: Relaxation | None = None,
 ) -> bool:
     """Look at all selections of a part that may be better than the incumbent, for some time.
 
@@ -38,6 +42,8 @@ def enumerate_part(
         When to give up.
     stop
         Asked from time to time; when it says so, the rest is left.
+    relaxation
+        What is known of the part; see `Enumeration`.
 
     Returns
     -------
@@ -45,7 +51,7 @@ def enumerate_part(
         Whether all have been looked at: the part then holds nothing better than the incumbent.
     """
     instance = incumbent.instance
-    part = Enumeration(reduced)
+    part = Enumeration(reduced, relaxation)
     steps = max(1, WORK_AT_ONCE // (reduced.n_classes * reduced.n_free))
     part.advance(incumbent.objective, 0)  # compiles, the first time; the clock starts after it
     until = perf_counter() + seconds

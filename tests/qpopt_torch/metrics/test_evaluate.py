@@ -76,6 +76,29 @@ def test_dense_model(attributes):
     assert iterated.to_dict() == metrics.to_dict()
 
 
+def test_one_activation_for_many_layers():
+    class Shared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Conv2d(3, 4, 3), nn.Conv2d(4, 12, 3)
+            self.activation, self.head = nn.ReLU(), nn.Linear(12, N_CLASSES)
+
+        def maps(self, x):
+            return self.activation(self.second(self.activation(self.first(x))))
+
+        def forward(self, x):
+            return self.head(self.maps(x).mean((2, 3)))
+
+    torch.manual_seed(0)
+    dense, loader = Shared(), small_loader()
+    x = torch.cat([batch for batch, _ in loader])
+    with torch.no_grad():
+        expected = Diversity(dense.head.weight)
+        expected.update(dense.maps(x), dense(x))
+    metrics = evaluate(dense, loader, progress=False)
+    assert metrics.sid5 == pytest.approx(expected.compute(), rel=1e-5)
+
+
 def test_features_come_from_the_training_loader():
     sparse, test, train = small_sparse(), small_loader(seed=1), small_loader(seed=2)
     both = evaluate(sparse, test, train, progress=False)
