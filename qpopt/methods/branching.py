@@ -66,10 +66,11 @@ class Tree:
                 return
             node = self._open[0][2]
             incumbent.say(f"{self.nodes} nodes, {len(self._open)} open")
-            if n_selections(node.reduced) > FEW_SELECTIONS:
+            if not self._small(node, FEW_SELECTIONS):
                 node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
                 self._offer(node)
-            self._enumerate(node, stop)
+            if node.bound > incumbent.objective and self._small(node, self._too_many):
+                self._enumerate(node, stop)
             if node.bound <= incumbent.objective or node.decided is not None or node.empty:
                 self._replace_first()
             elif not stop():
@@ -78,17 +79,18 @@ class Tree:
         if not self._open:
             incumbent.lower_bound(incumbent.objective)
 
+    def _small(self, node: Node, most: int) -> bool:
+        """Tell whether there is something to choose, but little enough to look at all of it."""
+        open_ = not node.empty and node.decided is None
+        return open_ and n_selections(node.reduced) < min(most, self._too_many)
+
     def _enumerate(self, node: Node, stop: Callable[[], bool]) -> None:
         """Look at all selections of a node, if that is quickly done; its bound tells whether."""
-        size = n_selections(node.reduced)
-        closed = node.bound <= self._incumbent.objective
-        if closed or node.empty or node.decided is not None or size >= self._too_many:
-            return
         relaxation = None if node.semidefinite is None else node.semidefinite.relaxation()
         if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, stop, relaxation):
             node.bound = min(node.bound, self._incumbent.objective)
         else:
-            self._too_many = size // FEWER
+            self._too_many = n_selections(node.reduced) // FEWER
 
     def _replace_first(self, *nodes: Node) -> None:
         """Put nodes in the place of the first one, all at once: an interruption loses nothing."""

@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qpopt import Instance, generate
-from qpopt.bounds.enumeration import Enumeration
+from qpopt.bounds.enumeration import Enumeration, Relaxation
 from qpopt.bounds.reduced import reduce
+from qpopt.bounds.semidefinite import Semidefinite
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, value
 
@@ -24,9 +25,9 @@ def all_values(instance):
     }
 
 
-def enumerated(instance, objective, steps):
+def enumerated(instance, objective, steps, relaxation=None):
     """All that the enumeration gives for an objective that stays as it is."""
-    part = Enumeration(reduce(instance))
+    part = Enumeration(reduce(instance), relaxation)
     found = []
     while not part.finished:
         found += [tuple(selection.tolist()) for selection in part.advance(objective, steps)]
@@ -44,6 +45,33 @@ def test_gives_every_better_selection_once(instance, share, steps):
     assert len(found) == len(set(found))
     assert set(found) <= set(values)
     assert set(found) >= {one for one, z in values.items() if z > objective}
+
+
+@settings(max_examples=80)
+@given(awkward_instances(), st.floats(0, 1), st.integers(0, 4))
+def test_a_relaxation_loses_nothing(instance, share, rounds):
+    reduced = reduce(instance)
+    assume(reduced.n_select > 0)
+    semidefinite = Semidefinite(reduced)
+    for _ in range(rounds):
+        semidefinite.round(5)
+    relaxation = semidefinite.relaxation()
+    values = all_values(instance)
+    for selection, z in values.items():
+        s = np.isin(reduced.free, selection).astype(float)
+        assert z <= relaxation.offset + s @ relaxation.Q @ s + 1e-9 * max(1.0, abs(z))
+    objective = float(np.quantile(list(values.values()), share))
+    found = enumerated(instance, objective, 10**6, relaxation)
+    assert len(found) == len(set(found))
+    assert set(found) >= {one for one, z in values.items() if z > objective}
+
+
+def test_a_relaxation_spares_work():
+    instance = generate(20, 6, 6, 2, seed=2)
+    n = instance.n_features
+    costly = Relaxation(1000.0, -1000.0 * (np.ones((n, n)) - np.eye(n)))
+    assert enumerated(instance, 0.0, 10**6, costly) == []
+    assert enumerated(instance, 0.0, 10**6) != []
 
 
 @given(awkward_instances())
