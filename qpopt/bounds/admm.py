@@ -156,7 +156,9 @@ class Admm:
         """
         n = len(C)
         self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
-        y = np.full(n, float(np.median(self.y)))
+        # New features get the y that makes the diagonal of their slack that of unselected ones.
+        diagonal = np.diagonal(self.S)[np.diagonal(self.X) <= np.median(np.diagonal(self.X))]
+        y = (self.t - float(np.median(diagonal)) - np.diagonal(C)) / (self.n_select - 1)
         y[positions] = self.y
         self.y = y
         sets = [tuple(int(positions[d]) for d in members) for members in self.cuts.sets]

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from qpopt.bounds.overlap import best_overlap, crowded_groups, overlap_cut, shares
-from qpopt.bounds.reduced import Floats, Reduced
+from qpopt.bounds.reduced import Floats, Indices, Reduced
 
 LOWEST_DIAGONAL = 1e-4
 """Rows of X with a smaller diagonal are noise; common thresholds take the place of theirs."""
@@ -127,6 +127,30 @@ class LiftedThresholds:
         self.matrix += weight * self._matrix_of(new)
         if len(self.rounds) > MOST_ROUNDS:
             self._drop_oldest()
+
+    def extended(self, X: Floats, reduced: Reduced, positions: Indices) -> list[Round]:
+        """Return the sets of cuts for more features, with common thresholds for the new ones.
+
+        Parameters
+        ----------
+        X
+            The relaxed solution of the present features.
+        reduced
+            The problem with more features.
+        positions
+            Where the present features are among those of `reduced`.
+        """
+        weight = np.ones(self._columns.shape[1])
+        weight[: len(X)] = np.clip(np.diagonal(X), 0.0, 1.0)
+        reached = np.cumsum(weight[self._order], axis=1) >= self._reduced.n_per_class
+        reached[:, -1] = True
+        common = np.take_along_axis(self._values, reached.argmax(axis=1)[:, None], axis=1)
+        rounds = []
+        for one in self.rounds:
+            thresholds = np.repeat(common.astype(np.float32), reduced.n_free, axis=1)
+            thresholds[:, positions] = one.thresholds
+            rounds.append(replace(one, thresholds=thresholds))
+        return rounds
 
     def copy(self) -> LiftedThresholds:
         """Return an average that goes its own way from here."""
