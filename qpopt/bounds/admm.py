@@ -194,21 +194,32 @@ class Admm:
         self.cuts.multipliers = new
 
     def _negative_part(self, W: Floats) -> Floats:
-        """Return the negative part of W as a positive semidefinite matrix."""
+        """Return the negative part of W as a positive semidefinite matrix.
+
+        Whichever part of W has the smaller rank is computed, the other one follows.
+        """
         n = len(W)
+        few = min(self.rank, n - self.rank)
+        negative = 2 * self.rank <= n
+        wanted = [-np.inf, 0.0] if negative else [0.0, np.inf]
         try:
-            if 0 < self.rank < n // 3 and n > 100:
+            if 0 < few < n // 3 and n > 100:
                 values, vectors = eigh(
-                    W, driver="evr", subset_by_value=[-np.inf, 0.0], check_finite=False
+                    W, driver="evr", subset_by_value=wanted, check_finite=False
                 )
             else:
                 values, vectors = eigh(W, driver="evd", check_finite=False)
+                negative = 2 * int(np.count_nonzero(values < 0)) <= n
         except LinAlgError:
             values, vectors = eigh(W.astype(np.float64), driver="ev", check_finite=False)
-        self.rank = int(np.count_nonzero(values < 0))
-        vectors = vectors[:, : self.rank] * np.sqrt(-values[: self.rank])
+        chosen = values < 0 if negative else values > 0
+        count = int(np.count_nonzero(chosen))
+        self.rank = count if negative else n - count
+        vectors = vectors[:, chosen] * np.sqrt(np.abs(values[chosen]))
         vectors = np.ascontiguousarray(vectors, dtype=self.dtype)
         result: Floats = vectors @ vectors.T
+        if not negative:
+            result -= W
         return result
 
     def _balance(self, primal: float, dual: float) -> None:

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.bounds.candidates import Candidates
 from qpopt.bounds.certificate import Certificate, Step
 from qpopt.bounds.reduced import Indices, reduce
 from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
@@ -164,7 +165,7 @@ class RootBound:
             free = self._reduced.free
             if self._stages:
                 size, self._rounds_left = self._stages.pop(0)
-                free = np.sort(free[self._ranking()[:size]])
+                free = np.sort(free[Candidates(self._reduced).first()[:size]])
             # Cuts pay only when all features take part: those of a candidate set do not last.
             self._semidefinite = Semidefinite(
                 reduce(self.instance, free, self._reduced.included),
@@ -176,21 +177,14 @@ class RootBound:
         current = self._current()
         if self._stages:
             size, self._rounds_left = self._stages.pop(0)
-            ranked = self._reduced.free[self._ranking()]
+            ranking = Candidates(self._reduced).given(self.diagonal[self._reduced.free])
+            ranked = self._reduced.free[ranking]
             more = ranked[~np.isin(ranked, current.reduced.free)]
             free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
             current.extend(reduce(self.instance, free, self._reduced.included))
         else:
             current.with_cuts = self._cuts
             current.extend(self._reduced)
-
-    def _ranking(self) -> Indices:
-        """Order the free features by what they gain over common thresholds."""
-        columns = self._reduced.A
-        place = min(self._reduced.n_free, self._reduced.n_select + 10)
-        common = np.partition(columns, -place, axis=1)[:, -place]
-        gain = np.maximum(columns - common[:, None], 0.0).sum(axis=0) + self._reduced.b
-        return np.argsort(-gain, kind="stable")
 
     def _prove(self) -> None:
         current = self._current()
