@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, eigh
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.reduced import Floats, Indices
 
-DUAL_EMPHASIS = 0.03
+DUAL_EMPHASIS = 0.015
 """How much less the primal residual counts when the penalty is balanced: only the dual proves."""
 
 STEP_LENGTH = 1.6
@@ -204,9 +204,7 @@ class Admm:
         wanted = [-np.inf, 0.0] if negative else [0.0, np.inf]
         try:
             if 0 < few < n // 3 and n > 100:
-                values, vectors = eigh(
-                    W, driver="evr", subset_by_value=wanted, check_finite=False
-                )
+                values, vectors = eigh(W, driver="evr", subset_by_value=wanted, check_finite=False)
             else:
                 values, vectors = eigh(W, driver="evd", check_finite=False)
                 negative = 2 * int(np.count_nonzero(values < 0)) <= n

@@ -15,7 +15,7 @@ from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
 from qpopt.instance import Instance
 from qpopt.objective import best_assignment
 
-CANDIDATES = ((350, 6), (900, 4))
+CANDIDATES = ((350, 8), (900, 14))
 """Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
 
 STEPS_AT_FULL_SIZE = 10
@@ -166,10 +166,10 @@ class RootBound:
             if self._stages:
                 size, self._rounds_left = self._stages.pop(0)
                 free = np.sort(free[Candidates(self._reduced).first()[:size]])
-            # Cuts pay only when all features take part: those of a candidate set do not last.
+            # Cuts of an early candidate set do not last; those of the last one mostly do.
             self._semidefinite = Semidefinite(
                 reduce(self.instance, free, self._reduced.included),
-                cuts=self._cuts and len(free) == self.n_free,
+                cuts=self._cuts and not self._stages,
             )
         return self._semidefinite
 
@@ -181,9 +181,9 @@ class RootBound:
             ranked = self._reduced.free[ranking]
             more = ranked[~np.isin(ranked, current.reduced.free)]
             free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
+            current.with_cuts = self._cuts and not self._stages
             current.extend(reduce(self.instance, free, self._reduced.included))
         else:
-            current.with_cuts = self._cuts
             current.extend(self._reduced)
 
     def _prove(self) -> None:
