@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.bounds.reduced import Indices, Reduced
+from qpopt.bounds.thresholds import common_thresholds
 
 STEPS = 10
 """Steps towards better selections, starting with all features alike; more change little."""
@@ -22,8 +23,9 @@ class Candidates:
 
     def __init__(self, reduced: Reduced) -> None:
         self._reduced = reduced
-        self._columns = reduced.columns()
-        self._order = np.argsort(-self._columns, axis=1, kind="stable")
+        columns = reduced.columns()
+        self._order = np.argsort(-columns, axis=1, kind="stable")
+        self._values = np.take_along_axis(columns, self._order, axis=1)
 
     def first(self) -> Indices:
         """Order the features, knowing nothing: by conditional gradients of the relaxed Z."""
@@ -42,12 +44,9 @@ class Candidates:
         its redundancy with the selection.
         """
         reduced = self._reduced
-        weight = np.ones(self._columns.shape[1])
+        weight = np.ones(self._order.shape[1])
         weight[: reduced.n_free] = selection
-        reached = np.cumsum(weight[self._order], axis=1) >= reduced.n_per_class
-        reached[:, -1] = True
-        place = np.take_along_axis(self._order, reached.argmax(axis=1)[:, None], axis=1)
-        thresholds = np.take_along_axis(self._columns, place, axis=1)
-        gain = np.maximum(reduced.A - thresholds, 0.0).sum(axis=0)
+        thresholds = common_thresholds(self._order, self._values, weight, reduced.n_per_class)
+        gain = np.maximum(reduced.A - thresholds[:, None], 0.0).sum(axis=0)
         order: Indices = np.argsort(-(gain + reduced.b - reduced.R @ selection), kind="stable")
         return order

@@ -15,8 +15,14 @@ from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
 from qpopt.instance import Instance
 from qpopt.objective import best_assignment
 
-CANDIDATES = ((350, 8), (900, 14))
+CANDIDATES = ((350, 8), (900, 12), (1400, 2))
 """Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
+
+WORTH_A_STAGE = 1.4
+"""How many times its size the whole must have: a set that holds most features saves nothing."""
+
+CUTS_FROM = 900
+"""Cuts of smaller candidate sets do not last."""
 
 STEPS_AT_FULL_SIZE = 10
 MANY_CLASSES = 400
@@ -72,8 +78,9 @@ class RootBound:
         self._steps: list[Step] = []
         self._snapshot: Step | None = None
         self._rest = inf
-        # A candidate set that holds most features saves nothing.
-        self._stages = [stage for stage in CANDIDATES if 2 * stage[0] < self._reduced.n_free]
+        self._stages = [
+            stage for stage in CANDIDATES if WORTH_A_STAGE * stage[0] < self._reduced.n_free
+        ]
         self._rounds_left = 0
         if self._reduced.feasible:
             self._settle()
@@ -166,10 +173,9 @@ class RootBound:
             if self._stages:
                 size, self._rounds_left = self._stages.pop(0)
                 free = np.sort(free[Candidates(self._reduced).first()[:size]])
-            # Cuts of an early candidate set do not last; those of the last one mostly do.
             self._semidefinite = Semidefinite(
                 reduce(self.instance, free, self._reduced.included),
-                cuts=self._cuts and not self._stages,
+                cuts=self._cuts and len(free) >= min(CUTS_FROM, self.n_free),
             )
         return self._semidefinite
 
@@ -181,10 +187,10 @@ class RootBound:
             ranked = self._reduced.free[ranking]
             more = ranked[~np.isin(ranked, current.reduced.free)]
             free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
-            current.with_cuts = self._cuts and not self._stages
             current.extend(reduce(self.instance, free, self._reduced.included))
         else:
             current.extend(self._reduced)
+        current.with_cuts = self._cuts and current.reduced.n_free >= min(CUTS_FROM, self.n_free)
 
     def _prove(self) -> None:
         current = self._current()
