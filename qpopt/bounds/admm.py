@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, eigh
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.reduced import Floats, Indices
 
-DUAL_EMPHASIS = 0.03
+DUAL_EMPHASIS = 0.015
 """How much less the primal residual counts when the penalty is balanced: only the dual proves."""
 
 STEP_LENGTH = 1.6
@@ -156,7 +156,9 @@ class Admm:
         """
         n = len(C)
         self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
-        y = np.full(n, float(np.median(self.y)))
+        # New features get the y that makes the diagonal of their slack that of unselected ones.
+        diagonal = np.diagonal(self.S)[np.diagonal(self.X) <= np.median(np.diagonal(self.X))]
+        y = (self.t - float(np.median(diagonal)) - np.diagonal(C)) / (self.n_select - 1)
         y[positions] = self.y
         self.y = y
         sets = [tuple(int(positions[d]) for d in members) for members in self.cuts.sets]
@@ -192,21 +194,30 @@ class Admm:
         self.cuts.multipliers = new
 
     def _negative_part(self, W: Floats) -> Floats:
-        """Return the negative part of W as a positive semidefinite matrix."""
+        """Return the negative part of W as a positive semidefinite matrix.
+
+        Whichever part of W has the smaller rank is computed, the other one follows.
+        """
         n = len(W)
+        few = min(self.rank, n - self.rank)
+        negative = 2 * self.rank <= n
+        wanted = [-np.inf, 0.0] if negative else [0.0, np.inf]
         try:
-            if 0 < self.rank < n // 3 and n > 100:
-                values, vectors = eigh(
-                    W, driver="evr", subset_by_value=[-np.inf, 0.0], check_finite=False
-                )
+            if 0 < few < n // 3 and n > 100:
+                values, vectors = eigh(W, driver="evr", subset_by_value=wanted, check_finite=False)
             else:
                 values, vectors = eigh(W, driver="evd", check_finite=False)
+                negative = 2 * int(np.count_nonzero(values < 0)) <= n
         except LinAlgError:
             values, vectors = eigh(W.astype(np.float64), driver="ev", check_finite=False)
-        self.rank = int(np.count_nonzero(values < 0))
-        vectors = vectors[:, : self.rank] * np.sqrt(-values[: self.rank])
+        chosen = values < 0 if negative else values > 0
+        count = int(np.count_nonzero(chosen))
+        self.rank = count if negative else n - count
+        vectors = vectors[:, chosen] * np.sqrt(np.abs(values[chosen]))
         vectors = np.ascontiguousarray(vectors, dtype=self.dtype)
         result: Floats = vectors @ vectors.T
+        if not negative:
+            result -= W
         return result
 
     def _balance(self, primal: float, dual: float) -> None:

@@ -8,14 +8,21 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.bounds.candidates import Candidates
 from qpopt.bounds.certificate import Certificate, Step
 from qpopt.bounds.reduced import Indices, reduce
 from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
 from qpopt.instance import Instance
 from qpopt.objective import best_assignment
 
-CANDIDATES = ((350, 6), (900, 4))
+CANDIDATES = ((350, 8), (900, 12), (1400, 2))
 """Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
+
+WORTH_A_STAGE = 1.4
+"""How many times its size the whole must have: a set that holds most features saves nothing."""
+
+CUTS_FROM = 900
+"""Cuts of smaller candidate sets do not last."""
 
 STEPS_AT_FULL_SIZE = 10
 MANY_CLASSES = 400
@@ -71,8 +78,9 @@ class RootBound:
         self._steps: list[Step] = []
         self._snapshot: Step | None = None
         self._rest = inf
-        # A candidate set that holds most features saves nothing.
-        self._stages = [stage for stage in CANDIDATES if 2 * stage[0] < self._reduced.n_free]
+        self._stages = [
+            stage for stage in CANDIDATES if WORTH_A_STAGE * stage[0] < self._reduced.n_free
+        ]
         self._rounds_left = 0
         if self._reduced.feasible:
             self._settle()
@@ -164,11 +172,10 @@ class RootBound:
             free = self._reduced.free
             if self._stages:
                 size, self._rounds_left = self._stages.pop(0)
-                free = np.sort(free[self._ranking()[:size]])
-            # Cuts pay only when all features take part: those of a candidate set do not last.
+                free = np.sort(free[Candidates(self._reduced).first()[:size]])
             self._semidefinite = Semidefinite(
                 reduce(self.instance, free, self._reduced.included),
-                cuts=self._cuts and len(free) == self.n_free,
+                cuts=self._cuts and len(free) >= min(CUTS_FROM, self.n_free),
             )
         return self._semidefinite
 
@@ -176,21 +183,14 @@ class RootBound:
         current = self._current()
         if self._stages:
             size, self._rounds_left = self._stages.pop(0)
-            ranked = self._reduced.free[self._ranking()]
+            ranking = Candidates(self._reduced).given(self.diagonal[self._reduced.free])
+            ranked = self._reduced.free[ranking]
             more = ranked[~np.isin(ranked, current.reduced.free)]
             free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
             current.extend(reduce(self.instance, free, self._reduced.included))
         else:
-            current.with_cuts = self._cuts
             current.extend(self._reduced)
-
-    def _ranking(self) -> Indices:
-        """Order the free features by what they gain over common thresholds."""
-        columns = self._reduced.A
-        place = min(self._reduced.n_free, self._reduced.n_select + 10)
-        common = np.partition(columns, -place, axis=1)[:, -place]
-        gain = np.maximum(columns - common[:, None], 0.0).sum(axis=0) + self._reduced.b
-        return np.argsort(-gain, kind="stable")
+        current.with_cuts = self._cuts and current.reduced.n_free >= min(CUTS_FROM, self.n_free)
 
     def _prove(self) -> None:
         current = self._current()

@@ -19,6 +19,8 @@ from qpopt.bounds.thresholds import LiftedThresholds, Round
 STEPS_PER_ROUND = 25
 ROUNDS_PER_CUTS = 6
 ROUNDS_BEFORE_GROUPS = 3
+STEPS_TO_SETTLE = 30
+"""Steps after an extension with the same thresholds: X swings, and thresholds would follow it."""
 LEAST_WEIGHT = 1 / 12
 """Smallest share of new thresholds in the average."""
 
@@ -39,6 +41,7 @@ class Semidefinite:
         self.with_cuts = cuts
         self.rounds = 0
         self._rounds_since_change = 0
+        self._settling = 0
         self._thresholds = LiftedThresholds(reduced)
         n, m = reduced.n_free, reduced.n_select
         X = np.full((n, n), m * (m - 1) / max(n * (n - 1), 1))
@@ -76,7 +79,7 @@ class Semidefinite:
         """
         if self.admm is None:
             return
-        if self.rounds:
+        if self.rounds and self._settling <= 0:
             self._thresholds.update(
                 self.X,
                 max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT),
@@ -92,6 +95,7 @@ class Semidefinite:
             if stop():
                 break
             self.admm.step()
+        self._settling -= steps
         self.rounds += 1
         self._rounds_since_change += 1
 
@@ -159,13 +163,10 @@ class Semidefinite:
     def extend(self, reduced: Reduced) -> None:
         """Go on with a problem that has more free features, keeping the iterate as a start."""
         positions: Indices = np.searchsorted(reduced.free, self.reduced.free)
-        n = reduced.n_free
-        X = np.zeros((n, n))
-        X[np.ix_(positions, positions)] = self.X
+        rounds = self._thresholds.extended(self.X, reduced, positions)
         self.reduced = reduced
-        self._thresholds = LiftedThresholds(reduced)
-        self._thresholds.update(X, 1.0)
-        self._rounds_since_change = 0
+        self._thresholds = LiftedThresholds(reduced, rounds)
+        self._settling = STEPS_TO_SETTLE
         if self.admm is not None:
             self.admm.extend(positions, self.objective())
 

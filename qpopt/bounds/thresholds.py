@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from qpopt.bounds.overlap import best_overlap, crowded_groups, overlap_cut, shares
-from qpopt.bounds.reduced import Floats, Reduced
+from qpopt.bounds.reduced import Floats, Indices, Reduced
 
 LOWEST_DIAGONAL = 1e-4
 """Rows of X with a smaller diagonal are noise; common thresholds take the place of theirs."""
@@ -128,6 +129,28 @@ class LiftedThresholds:
         if len(self.rounds) > MOST_ROUNDS:
             self._drop_oldest()
 
+    def extended(self, X: Floats, reduced: Reduced, positions: Indices) -> list[Round]:
+        """Return the sets of cuts for more features, with common thresholds for the new ones.
+
+        Parameters
+        ----------
+        X
+            The relaxed solution of the present features.
+        reduced
+            The problem with more features.
+        positions
+            Where the present features are among those of `reduced`.
+        """
+        weight = np.ones(self._columns.shape[1])
+        weight[: len(X)] = np.clip(np.diagonal(X), 0.0, 1.0)
+        common = common_thresholds(self._order, self._values, weight, self._reduced.n_per_class)
+        rounds = []
+        for one in self.rounds:
+            thresholds = np.repeat(common[:, None].astype(np.float32), reduced.n_free, axis=1)
+            thresholds[:, positions] = one.thresholds
+            rounds.append(replace(one, thresholds=thresholds))
+        return rounds
+
     def copy(self) -> LiftedThresholds:
         """Return an average that goes its own way from here."""
         twin = copy(self)
@@ -201,6 +224,30 @@ class LiftedThresholds:
         result: NDArray[np.float64] = (L + L.T) * (0.5 / m)
         result[np.diag_indices(n)] += diagonal
         return result
+
+
+def common_thresholds(
+    order: NDArray[np.integer[Any]],
+    values: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    n_per_class: int,
+) -> NDArray[np.float64]:
+    """Return the best threshold of every class at a fractional selection.
+
+    Parameters
+    ----------
+    order, values
+        The columns of every class by falling similarity, and the similarities.
+    weight
+        How much every column is selected.
+    n_per_class
+        How many features a class gets.
+    """
+    reached = np.cumsum(weight[order], axis=1) >= n_per_class
+    reached[:, -1] = True
+    places = reached.argmax(axis=1)
+    thresholds: NDArray[np.float64] = values[np.arange(len(values)), places]
+    return thresholds
 
 
 def _packing(

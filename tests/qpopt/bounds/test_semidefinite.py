@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import qpopt
 from qpopt.bounds.reduced import reduce
 from qpopt.bounds.semidefinite import Semidefinite
 from tests.awkward import awkward_instances
@@ -76,3 +78,19 @@ def test_restricting_and_extending_keep_the_bound_valid():
     bound.restrict(reduce(instance, np.union1d(best.selection, rest[:2])))
     bound.round()
     assert best.objective <= bound.value() <= converged + 0.05
+
+
+def test_an_extension_changes_nothing_for_the_present_features():
+    instance = qpopt.generate(40, 6, 6, 2, seed=4)
+    bound = Semidefinite(reduce(instance, np.arange(0, 40, 2)))
+    for _ in range(6):
+        bound.round()
+    before, thresholds = bound.objective(), len(bound.cut_rounds)
+    bound.extend(reduce(instance))
+    assert bound.objective()[::2, ::2] == pytest.approx(before)
+    # X has to settle before thresholds follow it.
+    bound.round()
+    assert len(bound.cut_rounds) == thresholds
+    for _ in range(3):
+        bound.round()
+    assert len(bound.cut_rounds) > thresholds
