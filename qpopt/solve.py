@@ -81,6 +81,7 @@ def solve(
     SolverFailure
         If the solver breaks down.
     """
+    from qpopt.methods.compiling import compile_loops
     from qpopt.methods.registry import find_method
     from qpopt.methods.settings import Settings
     from qpopt.solvers.choice import choose
@@ -101,6 +102,7 @@ def solve(
     engine = None
     if chosen.sizes is not None:
         engine = choose(solver, chosen.sizes(instance), chosen.preference)
+    compile_loops()
     with ExitStack() as stack:
         if callable(progress):
             settings = replace(settings, report=progress)

@@ -19,8 +19,10 @@ from scipy.linalg import LinAlgError, eigh
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.reduced import Floats, Indices
 
-DUAL_EMPHASIS = 0.015
-"""How much less the primal residual counts when the penalty is balanced: only the dual proves."""
+DUAL_EMPHASIS = 0.03
+LARGE_DUAL_EMPHASIS = 0.015
+"""How much less the primal residual counts when the penalty is balanced: only the dual proves.
+Large matrices, those iterated in single precision, need more of it."""
 
 STEP_LENGTH = 1.6
 """Over-relaxation of the multiplier; the theory of two blocks allows up to 1.618."""
@@ -220,8 +222,12 @@ class Admm:
             result -= W
         return result
 
+    @property
+    def _emphasis(self) -> float:
+        return DUAL_EMPHASIS if self.dtype == np.float64 else LARGE_DUAL_EMPHASIS
+
     def _balance(self, primal: float, dual: float) -> None:
-        ratio = DUAL_EMPHASIS * primal / max(dual, 1e-300)
+        ratio = self._emphasis * primal / max(dual, 1e-300)
         factor = 1.5 if ratio > 10.0 or ratio < 0.1 else 1.15
         if ratio > 1.5:
             self.penalty /= factor

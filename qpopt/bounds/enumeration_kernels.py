@@ -113,21 +113,33 @@ def _sort_by_gain(  # type: ignore[no-untyped-def]
         for c in range(column.shape[0]):
             gain += max(0.0, column[c] - top[c, k - 1])
         gains[i] = gain
-    order = np.argsort(-gains[:n], kind="mergesort")
-    candidates[:n] = candidates[:n][order]
-    linear[:n] = linear[:n][order]
-    gains[:n] = gains[:n][order]
-    relaxed[:n] = relaxed[:n][order]
+    # The order hardly changes from one depth to the next, which insertion likes.
+    for i in range(1, n):
+        gain, d, own, pairs = gains[i], candidates[i], linear[i], relaxed[i]
+        j = i
+        while j > 0 and gains[j - 1] < gain:
+            gains[j], candidates[j] = gains[j - 1], candidates[j - 1]
+            linear[j], relaxed[j] = linear[j - 1], relaxed[j - 1]
+            j -= 1
+        gains[j], candidates[j], linear[j], relaxed[j] = gain, d, own, pairs
 
 
 @numba.njit(cache=True)
 def _largest_sum(values, count):  # type: ignore[no-untyped-def]
     """Return the sum of the largest `count` values."""
-    if count == 0:
-        return 0.0
-    if count >= values.shape[0]:
-        return values.sum()
-    return np.partition(values, values.shape[0] - count)[values.shape[0] - count :].sum()
+    largest = np.full(count, -np.inf)
+    for value in values:
+        j = count
+        while j > 0 and largest[j - 1] < value:
+            if j < count:
+                largest[j] = largest[j - 1]
+            j -= 1
+        if j < count:
+            largest[j] = value
+    total = 0.0
+    for value in largest:
+        total += value
+    return total
 
 
 @numba.njit(cache=True)
@@ -176,18 +188,19 @@ def _sets_with(column, top, places, k, place, sets, regret):  # type: ignore[no-
 @numba.njit(cache=True)
 def _least_loss(sets, regret):  # type: ignore[no-untyped-def]
     """Return what uniqueness costs at the least: of the classes with one set, one may keep it."""
-    order = np.argsort(sets)
-    loss = 0.0
-    start = 0
     n = sets.shape[0]
-    while start < n:
-        stop = start + 1
-        largest = regret[order[start]]
+    loss = 0.0
+    for c in range(n):
+        largest = regret[c]
         total = largest
-        while stop < n and sets[order[stop]] == sets[order[start]]:
-            total += regret[order[stop]]
-            largest = max(largest, regret[order[stop]])
-            stop += 1
-        loss += total - largest
-        start = stop
+        first = True
+        for other in range(n):
+            if other != c and sets[other] == sets[c]:
+                if other < c:
+                    first = False
+                    break
+                total += regret[other]
+                largest = max(largest, regret[other])
+        if first:
+            loss += total - largest
     return loss

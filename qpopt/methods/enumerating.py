@@ -11,7 +11,7 @@ from qpopt.bounds.reduced import Reduced
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.assignment import assign
 
-MOST_SELECTIONS = 10**13
+MOST_SELECTIONS = 10**16
 """Parts with more selections are not worth a try: pruning leaves too many."""
 
 WORK_AT_ONCE = 50_000_000
@@ -53,7 +53,6 @@ def enumerate_part(
     instance = incumbent.instance
     part = Enumeration(reduced, relaxation)
     steps = max(1, WORK_AT_ONCE // (reduced.n_classes * reduced.n_free))
-    part.advance(incumbent.objective, 0)  # compiles, the first time; the clock starts after it
     until = perf_counter() + seconds
     while not part.finished:
         if perf_counter() > until or stop():

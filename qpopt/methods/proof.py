@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qpopt.bounds.enumeration import Relaxation
 from qpopt.bounds.node import Node
 from qpopt.bounds.projected import ProjectedLP
-from qpopt.bounds.reduced import Indices, reduce
+from qpopt.bounds.reduced import Indices, Reduced, reduce
 from qpopt.bounds.root import RootBound
 from qpopt.instance import Instance
 from qpopt.methods.branching import Tree
@@ -25,8 +26,12 @@ MOST_SECONDS_OF_SEARCH = 30.0
 SEARCH_BEFORE_ENUMERATION = 0.5
 """Seconds of search where all selections may be looked at afterwards."""
 
-SHARE_OF_ENUMERATION = 0.3
-MOST_SECONDS_OF_ENUMERATION = 30.0
+SHARE_OF_ENUMERATION = 0.1
+MOST_SECONDS_OF_ENUMERATION = 5.0
+"""Before any bound is known; afterwards it pays to take longer."""
+
+SHARE_AFTER_BOUNDS = 0.3
+MOST_SECONDS_AFTER_BOUNDS = 60.0
 SHARE_OF_LINEAR = 0.1
 MOST_SECONDS_OF_LINEAR = 5.0
 
@@ -225,9 +230,23 @@ class Proof:
             ]
         else:
             start = self.root.iterate
-            nodes = [Node(self.instance, self.free, self.included, self.incumbent.bound, start)]
+            node = Node(self.instance, self.free, self.included, self.incumbent.bound, start)
+            if self._enumerate_rest(node.reduced, None if start is None else start.relaxation()):
+                return
+            nodes = [node]
         self.tree = Tree(self.incumbent, nodes, self.most_selections)
         self.tree.run(self._stop_branching)
+
+    def _enumerate_rest(self, rest: Reduced, relaxation: Relaxation | None) -> bool:
+        """Look at all selections that the bounds have left, if that is quickly done."""
+        if not 0 < rest.n_select <= rest.n_free or n_selections(rest) >= self.most_selections:
+            return False
+        self.incumbent.say(f"looking at all selections of {rest.n_free} features")
+        seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
+        done = enumerate_part(self.incumbent, rest, seconds, self._out_of_time, relaxation)
+        if done:
+            self.incumbent.lower_bound(self.incumbent.objective)
+        return done
 
     def _stop_branching(self) -> bool:
         self._save_sometimes()
