@@ -23,8 +23,8 @@ from qpopt.search.run import search
 
 SHARE_OF_SEARCH = 0.1
 MOST_SECONDS_OF_SEARCH = 30.0
-SEARCH_BEFORE_ENUMERATION = 0.5
-"""Seconds of search where all selections may be looked at afterwards."""
+SEARCH_BEFORE_ENUMERATION = ((10**8, 0.05), (MOST_SELECTIONS, 0.5))
+"""Up to so many selections, seconds of search: afterwards all may be looked at."""
 
 SHARE_OF_ENUMERATION = 0.1
 MOST_SECONDS_OF_ENUMERATION = 5.0
@@ -140,8 +140,10 @@ class Proof:
     def _search(self) -> None:
         settings = self.incumbent.settings
         seconds = self._part_of_time(SHARE_OF_SEARCH, MOST_SECONDS_OF_SEARCH)
-        if n_selections(reduce(self.instance)) < self.most_selections:
-            seconds = min(seconds, SEARCH_BEFORE_ENUMERATION)
+        size = n_selections(reduce(self.instance))
+        if size < self.most_selections:
+            enough = next(length for most, length in SEARCH_BEFORE_ENUMERATION if size < most)
+            seconds = min(seconds, enough)
         self.incumbent.say("searching")
         result = search(
             self.instance,
