@@ -6,7 +6,6 @@ import resource
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -14,8 +13,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.library import Library
 from benchmarks.real import real_instance
-from qpopt import Instance, QpoptError, Solution, generate, prepare, solve
+from qpopt import Instance, QpoptError, Solution, generate, solve
 
 MINUTE = 60.0
 
@@ -23,7 +23,7 @@ MINUTE = 60.0
 class Case(NamedTuple):
     """An instance, its time limit in seconds, and the gap in percent that it must reach."""
 
-    make: Callable[[], Instance | None]
+    make: Callable[[], Instance]
     seconds: float
     must: float
 
@@ -48,12 +48,8 @@ def _select_100() -> Instance:
     return real_instance(100)
 
 
-def _thousand_classes() -> Instance | None:
-    path = Path(__file__).parents[2] / "shared" / "data" / "imagenet-resnet50.npz"
-    if not path.exists():
-        return None
-    with np.load(path) as data:
-        return prepare(data["A"], n_select=50, n_per_class=5, name="imagenet-resnet50")
+def _thousand_classes() -> Instance:
+    return Library().instance("imagenet-50-5")
 
 
 CASES = {
@@ -98,12 +94,9 @@ def main(
 def _run(name: str, route: str, share: float) -> tuple[Solution | None, float]:
     """Solve one case in a process of its own, so that its peak memory is its own."""
     case = CASES[name]
-    instance = case.make()
-    if instance is None:
-        return None, 0.0
     method, solver = ROUTES[route]
     try:
-        solution = solve(instance, method=method, solver=solver, time_limit=share * case.seconds)
+        solution = solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
     except QpoptError:
         return None, 0.0
     return solution, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

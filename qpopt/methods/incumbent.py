@@ -89,6 +89,15 @@ class Incumbent:
         self._record()
         return True
 
+    def hear(self, point: TracePoint) -> None:
+        """Put on record a solution that a search has found; it is offered when the search ends."""
+        if point.objective is None or point.objective <= self.objective:
+            return
+        bound = self.bound if isfinite(self.bound) else None
+        self._trace.append(TracePoint(self.seconds, point.objective, bound))
+        if self.settings.report is not None:
+            self.settings.report(self._trace[-1], self.note)
+
     def offer_selection(self, s: NDArray[np.float64]) -> bool:
         """Complete a selection, given as the values of s, by its best assignment and offer it.
 

@@ -150,6 +150,7 @@ class Proof:
             time_limit=float(settings.option("search_seconds", seconds)),
             seed=settings.seed,
             start=None if settings.start is None else settings.start.selection,
+            on_progress=self.incumbent.hear,
         )
         self.incumbent.offer(result.selection, result.assignment)
         if result.interrupted:

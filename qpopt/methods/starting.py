@@ -25,6 +25,7 @@ def search_first(incumbent: Incumbent) -> None:
         step_limit=steps,
         seed=settings.seed,
         start=None if settings.start is None else settings.start.selection,
+        on_progress=incumbent.hear,
     )
     incumbent.offer(result.selection, result.assignment)
     if result.interrupted:

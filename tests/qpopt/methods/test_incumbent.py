@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qpopt import Status
+from qpopt import Status, TracePoint
 from qpopt.methods.incumbent import Incumbent
 from qpopt.methods.settings import Settings
 
@@ -68,3 +68,11 @@ def test_ctrl_c_outside_a_solver_leaves_what_is_known(incumbent):
     incumbent.run(work)
     assert incumbent.solution().status is Status.INTERRUPTED
     assert incumbent.solution().found
+
+
+def test_what_a_search_finds_on_the_way_is_on_record(incumbent):
+    incumbent.hear(TracePoint(0.0, 12.0, None))
+    incumbent.offer_selection(np.array([0.0, 1.0, 1.0, 1.0]))
+    incumbent.hear(TracePoint(0.0, 12.5, None))
+    objectives = [point.objective for point in incumbent.solution().trace]
+    assert objectives == [12.0, pytest.approx(12.9)]
