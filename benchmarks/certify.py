@@ -6,6 +6,7 @@ import resource
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ def main(
     share: Annotated[float, typer.Option(help="Share of the time limits to use.")] = 1.0,
     baselines: Annotated[bool, typer.Option(help="Also run the compact model.")] = True,
     trace: Annotated[bool, typer.Option(help="Also show the gap over time.")] = True,
+    out: Annotated[Path | None, typer.Option(help="Folder to save the solutions to.")] = None,
 ) -> None:
     """Show what is proven within the time limits, and by whom."""
     console = Console()
@@ -85,6 +87,9 @@ def main(
         for route in ROUTES if baselines else list(ROUTES)[:1]:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 solution, memory = pool.submit(_run, name, route, share).result()
+            if out is not None and solution is not None:
+                out.mkdir(parents=True, exist_ok=True)
+                solution.save(out / f"{name}, {route}.json")
             table.add_row(*_row(name, route, case, solution, memory))
             console.print(table)
             if trace and solution is not None:
