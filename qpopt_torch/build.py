@@ -33,7 +33,7 @@ def build(name: str, n_classes: int) -> nn.Module:
     Raises
     ------
     ModelError
-        If there is no such model, or its package is not installed.
+        If there is no such model, or its package is not installed or broken.
     """
     source, separator, what = name.partition(":")
     if not (source and separator and what):
@@ -47,6 +47,13 @@ def build(name: str, n_classes: int) -> nn.Module:
     except ImportError as error:
         hint = f" Install it: pip install {source}." if source in ("torchvision", "timm") else ""
         raise ModelError(f"Cannot import {place}: {error}.{hint}") from error
+    except Exception as error:  # a package may fail in its own way, with whatever error
+        hint = ""
+        if source in ("torchvision", "timm"):
+            hint = " The torchvision installed may not belong to this version of torch."
+        raise ModelError(
+            f"{place} is installed but cannot be imported: {type(error).__name__}: {error}.{hint}"
+        ) from error
     if source == "timm":
         if not module.is_model(what):
             raise ModelError(f"timm has no model {what!r}.")

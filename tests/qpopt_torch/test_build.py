@@ -64,3 +64,10 @@ def test_weights_that_do_not_fit(tmp_path):
     for name in ("text.pt", "nothing.pt"):
         with pytest.raises(InvalidFile, match="Cannot read weights"):
             load_weights(mlp(), tmp_path / name)
+
+
+def test_a_package_that_breaks_while_it_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text("raise RuntimeError('operator does not exist')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match="cannot be imported: RuntimeError: operator"):
+        build("broken_package:model", 3)
