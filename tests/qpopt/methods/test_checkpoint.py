@@ -106,19 +106,21 @@ def test_a_start_with_a_poor_assignment_can_be_continued(tmp_path):
 class InterruptedAtNewLine:
     """Ctrl-C at the first line of the phases of a proof that is not among those seen before."""
 
-    phases = ("run", "_enumerate", "_linear", "_narrow", "_semidefinite", "_branch")
+    files = ("methods/proof.py", "methods/incumbent.py")
+    phases = ("_enumerate", "_linear", "_narrow", "_semidefinite", "_branch", "offer")
 
     def __init__(self, seen):
         self.seen = seen
 
     def __call__(self, frame, event, argument):
         code = frame.f_code
-        wanted = code.co_filename.endswith("proof.py") and code.co_name in self.phases
+        wanted = code.co_filename.endswith(self.files) and code.co_name in self.phases
         return self.line if wanted else None
 
     def line(self, frame, event, argument):
-        if event == "line" and frame.f_lineno not in self.seen:
-            self.seen.add(frame.f_lineno)
+        line = (frame.f_code.co_name, frame.f_lineno)
+        if event == "line" and line not in self.seen:
+            self.seen.add(line)
             raise KeyboardInterrupt
         return self.line
 
