@@ -15,6 +15,7 @@ from qpopt.bounds.node import Node
 from qpopt.bounds.projected import ProjectedLP
 from qpopt.bounds.reduced import Indices, Reduced, reduce
 from qpopt.bounds.root import RootBound
+from qpopt.errors import InvalidFile
 from qpopt.instance import Instance
 from qpopt.methods.branching import Tree
 from qpopt.methods.checkpoint import Checkpoint, Part
@@ -125,7 +126,11 @@ class Proof:
     def _save_sometimes(self) -> None:
         asked = self.incumbent.settings.option("checkpoint", None) is not None
         if asked and self.incumbent.seconds > self._saved_at + SECONDS_BETWEEN_SAVES:
-            self.save()
+            try:
+                self.save()
+            except InvalidFile as error:
+                # A full disk must not end the proof; the last save will tell.
+                self.incumbent.say(str(error))
             self._saved_at = self.incumbent.seconds
 
     def _narrow(self, free: Indices, included: Indices) -> None:

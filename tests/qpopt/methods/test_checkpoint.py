@@ -164,6 +164,27 @@ def is_open(reached, selection):
     )
 
 
+def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path, monkeypatch):
+    path = tmp_path / "folder" / "checkpoint.npz"
+    path.parent.mkdir()
+    instance = generate(12, 4, 4, 2)
+    monkeypatch.setattr("qpopt.methods.proof.SECONDS_BETWEEN_SAVES", 0.0)
+    notes = []
+
+    def without_folder_for_a_while(point, note):
+        notes.append(note)
+        if "Cannot write" in note:
+            path.parent.mkdir(exist_ok=True)
+        elif note == "searching" and path.parent.exists():
+            path.parent.rmdir()
+
+    options = {"search_seconds": 0.0, "enumerate": False, "checkpoint": path}
+    solution = solve(instance, gap=0.0, options=options, progress=without_folder_for_a_while)
+    assert solution.status is Status.OPTIMAL
+    assert any("Cannot write" in note for note in notes)
+    assert Checkpoint.load(path, instance).parts == ()
+
+
 def test_a_checkpoint_excludes_a_certificate(tmp_path):
     options = {"checkpoint": tmp_path / "a.npz", "certificate": tmp_path / "b.npz"}
     with pytest.raises(InvalidArgument, match="not both"):
