@@ -178,11 +178,17 @@ def certify(
 
 
 def _check_outputs(instance_file: Path, *outputs: Path | None) -> None:
-    """Raise before the work if its results could not be saved or would replace the instance."""
+    """Raise before the work if its results could not be saved or would replace one another."""
     check_writable(*outputs)
+    taken: set[Path] = set()
     for path in outputs:
-        if path is not None and path.resolve() == instance_file.resolve():
+        if path is None:
+            continue
+        if path.resolve() == instance_file.resolve():
             raise InvalidArgument(f"{path} is the instance itself; save under another name.")
+        if path.resolve() in taken:
+            raise InvalidArgument(f"{path} is named twice; every result needs a file of its own.")
+        taken.add(path.resolve())
 
 
 def _kind(kind: str | None, certificate: Path | None) -> str:
@@ -228,7 +234,9 @@ def solve(
 ) -> None:
     """Solve an instance; Ctrl-C ends with the best solution so far."""
     instance = Instance.load(file)
-    _check_outputs(file, out)
+    options = _method_options(option or [])
+    named = (options.get(name) for name in ("certificate", "checkpoint"))
+    _check_outputs(file, out, *(Path(path) for path in named if isinstance(path, str)))
     solution = solve_instance(
         instance,
         method=method,
@@ -239,7 +247,7 @@ def solve(
         threads=threads,
         start=None if start is None else Solution.load(start),
         progress=True,
-        options=_method_options(option or []),
+        options=options,
     )
     if out is not None and solution.found:
         solution.save(out)

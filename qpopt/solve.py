@@ -36,8 +36,8 @@ def solve(
 ) -> Solution:
     """Solve an instance.
 
-    Whatever happens on the way, the best feasible solution known is returned, so the result is
-    never worse than the start. Ctrl-C ends the solve with status `interrupted` and that solution.
+    However the solve ends, unless by an error, the best feasible solution known is returned, so
+    the result is never worse than the start. Ctrl-C ends it with status `interrupted`.
 
     Parameters
     ----------

@@ -25,6 +25,10 @@ MOST_FOUND = 32
 ROUNDING = 1e-9
 """Relative to the objective: far more than the order of summation changes."""
 
+LOST_IN_SUMS = 1e-12
+"""What adding up may lose, relative to the largest sum that could occur: more than Z where terms
+of Z cancel out."""
+
 
 class Relaxation(NamedTuple):
     """A function that Z does not exceed: offset + sᵀQs, for selections s of the free features."""
@@ -51,7 +55,8 @@ class Enumeration:
         self._reduced = reduced
         self._columns = np.ascontiguousarray(reduced.A.T)
         # Until a class has enough features, its places are held by some that are worse than all.
-        worst = np.min(reduced.columns(), axis=1) - 1.0
+        least = np.min(reduced.columns(), axis=1)
+        worst = least - np.maximum(1.0, np.abs(least))
         self._top = np.empty((m, q, k + 1))
         self._top[0] = worst[:, None]
         self._places = np.full((m, q, k + 1), -1, dtype=np.int64)
@@ -82,6 +87,7 @@ class Enumeration:
         self._relaxed[0] = diagonal
         self._reserve = np.empty(m)
         self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
+        self._margin = LOST_IN_SUMS * max(_largest_sum(reduced), m * m * float(np.abs(Q).max()))
 
     def advance(self, objective: float, steps: int) -> list[Indices]:
         """Go on for a while; return selections that may be better than `objective`.
@@ -103,7 +109,9 @@ class Enumeration:
 
         if self.finished:
             return []
-        limit = objective - ROUNDING * max(1.0, abs(objective)) if objective > -inf else -inf
+        limit = objective - self._margin
+        if objective > -inf:
+            limit -= ROUNDING * max(1.0, abs(objective))
         count, self.finished = better_selections(
             self._columns, self._reduced.R, self._Q, self._reduced.n_per_class, self._n_included,
             limit, steps, self._top, self._places, self._values, self._candidates, self._linear,
@@ -114,3 +122,10 @@ class Enumeration:
 
     def _selection(self, positions: NDArray[np.int64]) -> Indices:
         return np.union1d(self._reduced.included, self._reduced.free[positions])
+
+
+def _largest_sum(reduced: Reduced) -> float:
+    similarity = reduced.n_per_class * float(np.abs(reduced.columns()).max(axis=1).sum())
+    redundancy = reduced.n_select**2 * float(reduced.R.max())
+    bias = reduced.n_select * float(np.abs(reduced.b).max())
+    return abs(reduced.constant) + similarity + redundancy + bias

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ from qpopt.search.assignment import assign
 
 OUT, FREE, IN = 0, 1, 2
 
+ROUNDING = 1e-9
+"""By how much, relative to it, the recomputed objective may be smaller."""
 
-@dataclass(frozen=True, eq=False)
-class Part:
+
+class Part(NamedTuple):
     """Selections that may still hold something better than the solution of the checkpoint.
 
     Parameters
@@ -95,14 +98,20 @@ class Checkpoint:
                     f"{path} is the checkpoint of another instance; name another file to begin "
                     "anew."
                 )
-            objective = float(meta["objective"])
+            claimed = float(meta["objective"])
             bounds, state = archive["bounds"], archive["state"]
             best = _solution(instance, archive["selection"])
-            if (
-                state.shape != (len(bounds), instance.n_features)
-                or best is None
-                or abs(instance.objective(*best).total - objective) > 1e-9 * max(1, abs(objective))
-            ):
+            fits = (
+                bounds.ndim == 1
+                and not np.isnan(bounds).any()
+                and state.shape == (len(bounds), instance.n_features)
+                and np.isin(state, (OUT, FREE, IN)).all()
+            )
+            if best is None or not fits:
+                raise InvalidFile(f"{path} is damaged: its content does not fit together.")
+            # The assignment was perhaps not the best one, as that of a start; now it is.
+            objective = instance.objective(*best).total
+            if not objective >= claimed - ROUNDING * max(1.0, abs(claimed)):
                 raise InvalidFile(f"{path} is damaged: its content does not fit together.")
             parts = tuple(
                 Part(_where(row, FREE), _where(row, IN), float(bound))

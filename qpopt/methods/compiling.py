@@ -20,7 +20,8 @@ def compile_loops() -> None:
     n, q = 12, 4
     redundancy = np.triu(rng.random((n, n)), 1)
     instance = Instance(rng.random((q, n)), redundancy + redundancy.T, np.zeros(n), 5, 2)
-    search(instance, step_limit=1)
+    if search(instance, step_limit=1).interrupted:
+        raise KeyboardInterrupt
     Enumeration(reduce(instance)).advance(0.0, 0)
     semidefinite = Semidefinite(reduce(instance))
     for _ in range(ROUNDS_PER_CUTS + 1):

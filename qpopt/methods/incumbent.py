@@ -84,8 +84,8 @@ class Incumbent:
         objective = self.instance.objective(selection, assignment).total
         if objective <= self.objective:
             return False
-        self.best = Start(selection.copy(), assignment.copy())
-        self.objective = objective
+        # Both at once: after an interruption they must belong together.
+        self.best, self.objective = Start(selection.copy(), assignment.copy()), objective
         self._record()
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qpopt.errors import InvalidArgument
 from qpopt.instance import Instance
 from qpopt.methods.base import Method
 from qpopt.methods.checkpoint import Checkpoint
@@ -26,10 +27,16 @@ def solve_projected(instance: Instance, solver: Solver | None, settings: Setting
         A path to save the certificate of the root bound to.
     checkpoint
         A path to save to what is still open at the end, and about once a minute before. Where it
-        exists already, the proof goes on from there.
+        exists already, the proof goes on from there. Not together with a certificate, which has no
+        words for what was decided before.
     """
     settings.check_options("search_seconds", "enumerate", "certificate", "checkpoint")
     path = settings.option("checkpoint", None)
+    if path is not None and settings.option("certificate", None) is not None:
+        raise InvalidArgument(
+            "A proof in several parts has no certificate: give the option checkpoint or the option "
+            "certificate, not both."
+        )
     reached = None if path is None else Checkpoint.load(path, instance)
     incumbent = Incumbent(instance, settings, method="projected")
     proof = Proof(instance, incumbent, reached)

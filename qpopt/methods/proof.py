@@ -6,6 +6,7 @@ Where few selections are left at any point, they are all looked at instead.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from qpopt.bounds.node import Node
 from qpopt.bounds.projected import ProjectedLP
 from qpopt.bounds.reduced import Indices, Reduced, reduce
 from qpopt.bounds.root import RootBound
+from qpopt.errors import InvalidFile
 from qpopt.instance import Instance
 from qpopt.methods.branching import Tree
 from qpopt.methods.checkpoint import Checkpoint, Part
@@ -68,13 +70,18 @@ class Proof:
         self.tree: Tree | None = None
         enumerates = bool(incumbent.settings.option("enumerate", True))
         self.most_selections = MOST_SELECTIONS if enumerates else 0
-        self.free: Indices = reduce(instance).free
-        self.included: Indices = reduce(instance).included
+        whole = reduce(instance)
+        # Always replaced as a whole: an interruption must not find features in no part at all.
+        self._parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
+        if reached is not None:
+            self._parts = reached.parts
         self._reached = reached
         self._saved_at = 0.0
 
     def run(self) -> None:
         """Go through the phases until the gap is closed or time is up."""
+        if self._reached is not None:
+            self._resume(self._reached)
         for phase in self._phases():
             found = self.incumbent.best is not None
             if found and (self.incumbent.proven or self.incumbent.out_of_time):
@@ -83,29 +90,31 @@ class Proof:
 
     def _phases(self) -> list[Callable[[], None]]:
         if self._reached is None:
-            first = [self._search, self._enumerate, self._linear]
-        elif len(self._reached.parts) == 1:
-            first = [self._resume]
-        else:
-            return [self._resume, self._branch]
-        return [*first, self._semidefinite, self._branch]
+            return [self._search, self._enumerate, self._linear, self._semidefinite, self._branch]
+        if len(self._parts) == 1:
+            return [self._semidefinite, self._branch]
+        return [self._branch]
 
     def note_details(self) -> None:
         """Put what the proof decided into the details of the solution."""
-        self.incumbent.details["features_free"] = len(self.free)
+        free = {d for part in self._parts for d in part.free.tolist()}
+        self.incumbent.details["features_free"] = len(free)
         self.incumbent.details["nodes"] = 0 if self.tree is None else self.tree.nodes
 
     def save(self) -> None:
-        """Write the checkpoint; without a solution there is nothing worth keeping."""
+        """Write the checkpoint, unless there is nothing worth keeping or it holds more already."""
         best, bound = self.incumbent.best, self.incumbent.bound
-        if best is None:
+        before_resuming = self._reached is not None and (
+            self.incumbent.objective < self._reached.objective
+        )
+        if best is None or before_resuming:
             return
         if self.tree is not None:
             parts = self.tree.parts
         elif bound <= self.incumbent.objective:
             parts = ()
         else:
-            parts = (Part(self.free, self.included, bound),)
+            parts = tuple(part._replace(bound=min(part.bound, bound)) for part in self._parts)
         Checkpoint(
             self.instance.fingerprint,
             self.instance.n_features,
@@ -117,8 +126,16 @@ class Proof:
     def _save_sometimes(self) -> None:
         asked = self.incumbent.settings.option("checkpoint", None) is not None
         if asked and self.incumbent.seconds > self._saved_at + SECONDS_BETWEEN_SAVES:
-            self.save()
+            try:
+                self.save()
+            except InvalidFile as error:
+                # A full disk must not end the proof; the last save will tell.
+                self.incumbent.say(str(error))
             self._saved_at = self.incumbent.seconds
+
+    def _narrow(self, free: Indices, included: Indices) -> None:
+        """Go on with one part: nothing outside it is better than the incumbent."""
+        self._parts = (Part(free, included, self.incumbent.bound),)
 
     def _out_of_time(self) -> bool:
         return self.incumbent.out_of_time
@@ -127,15 +144,11 @@ class Proof:
         remaining = self.incumbent.remaining
         return most if remaining is None else min(most, share * remaining)
 
-    def _resume(self) -> None:
+    def _resume(self, reached: Checkpoint) -> None:
         """Take over what an earlier solve knew."""
-        assert self._reached is not None
-        self.incumbent.offer(*self._reached.best)
-        parts = self._reached.parts
-        known = max((part.bound for part in parts), default=self._reached.objective)
-        self.incumbent.lower_bound(max(known, self._reached.objective))
-        if len(parts) == 1:
-            self.free, self.included = parts[0].free, parts[0].included
+        self.incumbent.offer(*reached.best)
+        known = max((part.bound for part in reached.parts), default=reached.objective)
+        self.incumbent.lower_bound(max(known, reached.objective))
 
     def _search(self) -> None:
         settings = self.incumbent.settings
@@ -168,7 +181,7 @@ class Proof:
         self.incumbent.say("looking at all selections")
         seconds = self._part_of_time(SHARE_OF_ENUMERATION, MOST_SECONDS_OF_ENUMERATION)
         if enumerate_part(self.incumbent, whole, seconds, self._out_of_time):
-            self.free = self.free[:0]
+            self._parts = ()
             self.incumbent.lower_bound(self.incumbent.objective)
 
     def _linear(self) -> None:
@@ -190,16 +203,14 @@ class Proof:
             found = relaxation.value()
             self.incumbent.lower_bound(found.value)
             objective = self.incumbent.objective
-            self.free = reduced.free[
-                (found.with_feature > objective) & (found.without_feature > objective)
-            ]
-            self.included = np.union1d(
-                reduced.included, reduced.free[found.without_feature <= objective]
-            )
+            undecided = (found.with_feature > objective) & (found.without_feature > objective)
+            forced = reduced.free[found.without_feature <= objective]
+            self._narrow(reduced.free[undecided], np.union1d(reduced.included, forced))
 
     def _semidefinite(self) -> None:
         if self.incumbent.settings.option("certificate", None) is None:
-            root = RootBound(self.instance, free=self.free, included=self.included)
+            (part,) = self._parts
+            root = RootBound(self.instance, free=part.free, included=part.included)
         else:
             # A certificate has no words for what the linear relaxation has decided.
             root = RootBound(self.instance)
@@ -210,7 +221,7 @@ class Proof:
             root.advance(self._out_of_time)
             self.incumbent.lower_bound(root.bound)
             self.incumbent.say(f"{root.n_free} features free")
-            self.free, self.included = root.free, root.included
+            self._narrow(root.free, root.included)
             self._save_sometimes()
             if self.incumbent.proven:
                 break
@@ -222,21 +233,19 @@ class Proof:
         root.know(self.incumbent.objective)
         root.finish()
         self.incumbent.lower_bound(root.bound)
-        self.free, self.included = root.free, root.included
+        self._narrow(root.free, root.included)
 
     def _branch(self) -> None:
-        if self.root is None:
-            assert self._reached is not None
-            nodes = [
-                Node(self.instance, part.free, part.included, part.bound)
-                for part in self._reached.parts
-            ]
-        else:
-            start = self.root.iterate
-            node = Node(self.instance, self.free, self.included, self.incumbent.bound, start)
-            if self._enumerate_rest(node.reduced, None if start is None else start.relaxation()):
+        bound = self.incumbent.bound
+        start = None if self.root is None else self.root.iterate
+        nodes = [
+            Node(self.instance, part.free, part.included, min(part.bound, bound), start)
+            for part in self._parts
+        ]
+        if self.root is not None:
+            relaxation = None if start is None else start.relaxation()
+            if self._enumerate_rest(nodes[0].reduced, relaxation):
                 return
-            nodes = [node]
         self.tree = Tree(self.incumbent, nodes, self.most_selections)
         self.tree.run(self._stop_branching)
 

@@ -112,8 +112,8 @@ class Incumbent:
                 self._judged.clear()
             self._judged[selection.tobytes()] = objective
             if objective > self.objective:
-                self.selection, self.assignment = selection, assignment
-                self.objective = objective
+                # All at once: after an interruption they must belong together.
+                self.selection, self.assignment, self.objective = selection, assignment, objective
                 self.trace.append(TracePoint(self.seconds, objective, None))
                 if self._on_progress is not None:
                     self._on_progress(self.trace[-1])

@@ -36,12 +36,14 @@ class Run:
         self.interrupted = False
         self.abandoned = False
         self.error: BaseException | None = None
+        self._thread: Thread | None = None
         self._done = Event()
 
     @property
     def busy(self) -> bool:
-        """Whether the solver was left behind and has not ended yet."""
-        return self.abandoned and not self._done.is_set()
+        """Whether the solver has begun and has not ended yet, left behind for whatever reason."""
+        begun = self._thread is not None and self._thread.ident is not None
+        return begun and not self._done.is_set()
 
     def guard(self, callback: Callable[..., T], default: T) -> Callable[..., T]:
         """Wrap a callback: its first error ends the solve and is raised by `wait_for`."""
@@ -88,7 +90,7 @@ class Run:
             finally:
                 self._done.set()
 
-        thread = Thread(target=run, name="qpopt-solver", daemon=True)
+        thread = self._thread = Thread(target=run, name="qpopt-solver", daemon=True)
         # Not Thread.join: after Ctrl-C it may take a running thread for a finished one.
         # The whole loop is guarded: Ctrl-C may come between two waits as well.
         until = None if patience is None else monotonic() + patience
@@ -104,11 +106,11 @@ class Run:
                         self.stop()
                         raise LeftBehind
             except KeyboardInterrupt:
-                self.stop()
-                if self.interrupted:
-                    self.abandoned = True
-                    raise
+                self.abandoned = self.interrupted
                 self.interrupted = True
+                self.stop()
+                if self.abandoned:
+                    raise
         if self.error is None:
             return results[0]
         if isinstance(self.error, KeyboardInterrupt | QpoptError):

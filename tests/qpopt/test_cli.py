@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,23 @@ def test_options_of_a_method(capsys, tmp_path, toy):
         assert run(capsys, *given, option) == (2, "", f"qpopt: {message}\n")
     code, _, _ = run(capsys, "solve", path, "--option", f"certificate={tmp_path / 'proof.npz'}")
     assert (code, (tmp_path / "proof.npz").exists()) == (0, True)
+
+
+def test_files_of_options_replace_nothing(capsys, tmp_path, monkeypatch, toy):
+    monkeypatch.chdir(tmp_path)
+    toy.save("i.npz")
+    before = Path("i.npz").read_bytes()
+    twice = "every result needs a file of its own."
+    for options, message in (
+        (["--option", "certificate=i.npz"], "i.npz is the instance itself; save under another"),
+        (["--option", "checkpoint=x", "--out", "x"], f"x is named twice; {twice}"),
+        (["--option", "checkpoint=x", "--option", "certificate=./x"], f"x is named twice; {twice}"),
+    ):
+        code, _, error = run(capsys, "solve", "i.npz", *options)
+        assert (code, message in error) == (2, True)
+    assert Path("i.npz").read_bytes() == before
+    for _ in range(2):
+        assert run(capsys, "solve", "i.npz", "--option", "checkpoint=proof.npz")[0] == 0
 
 
 def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):

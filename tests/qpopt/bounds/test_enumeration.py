@@ -87,6 +87,17 @@ def test_passes_over_what_uniqueness_makes_worse():
     assert enumerated(instance, 13.0, 10**6) == [(0, 2)]
 
 
+@pytest.mark.parametrize("scale", [1e10, 1e13, 1e16])
+def test_loses_nothing_where_large_terms_cancel_out(scale):
+    for seed in range(20):
+        A = scale * (1 + np.random.default_rng(seed).uniform(0, 4e-15, (3, 8)))
+        instance = Instance(A, np.zeros((8, 8)), np.full(8, -1.5 * scale), 4, 2)
+        values = all_values(instance)
+        objective = sorted(values.values())[-2]
+        found = enumerated(instance, objective, 10**6)
+        assert set(found) >= {one for one, z in values.items() if z > objective}
+
+
 def test_more_features_than_a_number_has_bits():
     instance = generate(70, 4, 67, 2, seed=1)
     best = max(_values_of_some(instance))

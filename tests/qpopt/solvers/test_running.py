@@ -58,6 +58,21 @@ def test_ctrl_c_twice_leaves_a_deaf_solver_behind():
     release.set()
 
 
+def test_ctrl_c_while_asking_for_a_stop_leaves_the_solver_behind():
+    release = Event()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    run = Run(interrupted)
+    timer = Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run.wait_for(lambda: release.wait(30))
+    assert run.busy
+    release.set()
+
+
 def test_patience_ends_and_late_callbacks_are_ignored():
     release, asked, told = Event(), [], []
     run = Run(lambda: asked.append(True))
