@@ -23,6 +23,9 @@ Vector = NDArray[np.float64]
 
 LARGEST_GROUP = 8
 
+LOWEST_WEIGHT = 1e-9
+"""What is selected less than this is not selected."""
+
 
 class OverlapCut(NamedTuple):
     """One cut: what the classes gain together is at most constant + gains · s."""
@@ -140,19 +143,25 @@ def shares(order: NDArray[np.integer], weight: Vector, k: int) -> Vector:
     return share
 
 
-def crowded_groups(share: Vector, k: int, most: int) -> list[tuple[int, ...]]:
+def crowded_groups(share: Vector, weight: Vector, k: int, most: int) -> list[tuple[int, ...]]:
     """Return groups of classes that share more than k − 1 features in the average of their pairs.
+
+    Where a feature is half selected and two classes take all of that half, they share half of it:
+    what counts is how much of the feature they take where it is selected.
 
     Parameters
     ----------
     share
         How much of every feature each class takes, classes × features.
+    weight
+        How much every feature is selected.
     k
         The number of features of a class.
     most
         The largest number of groups.
     """
-    together = share @ share.T / np.maximum(1.0, share.max())
+    taken = share / np.sqrt(np.maximum(weight, LOWEST_WEIGHT))
+    together = taken @ taken.T
     np.fill_diagonal(together, 0.0)
     groups: dict[tuple[int, ...], float] = {}
     first, second = np.nonzero(np.triu(together > k - 1 + 1e-6, 1))

@@ -191,7 +191,7 @@ class ProjectedLP:
         k, n = self.reduced.n_per_class, self.reduced.n_free
         weight = np.concatenate([self.s, np.ones(self._columns.shape[1] - n)])
         found = []
-        for group in crowded_groups(shares(self._order, weight, k), k, MOST_GROUPS):
+        for group in crowded_groups(shares(self._order, weight, k), weight, k, MOST_GROUPS):
             best = best_overlap(self._columns, group, weight, k)
             cut = _Cut(group, best.constant + float(best.gains[n:].sum()), best.gains[:n])
             limit = cut.constant + float(cut.gains @ self.s)

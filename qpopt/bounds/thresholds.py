@@ -177,7 +177,7 @@ class LiftedThresholds:
         weight = np.ones(self._columns.shape[1])
         weight[:n] = np.clip(np.diagonal(X), 0.0, 1.0)
         if self._updates % UPDATES_PER_SEPARATION == 0:
-            crowded = crowded_groups(shares(self._order, weight, k), k, MOST_GROUPS)
+            crowded = crowded_groups(shares(self._order, weight, k), weight, k, MOST_GROUPS)
             self._pool += [best_overlap(self._columns, group, weight, k) for group in crowded]
         self._updates += 1
         if not self._pool:

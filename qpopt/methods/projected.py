@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from qpopt.errors import InvalidArgument
+from warnings import warn
+
+from qpopt.errors import InvalidArgument, InvalidFile
 from qpopt.instance import Instance
 from qpopt.methods.base import Method
 from qpopt.methods.checkpoint import Checkpoint
@@ -42,11 +44,22 @@ def solve_projected(instance: Instance, solver: Solver | None, settings: Setting
     proof = Proof(instance, incumbent, reached)
     incumbent.run(proof.run)
     proof.note_details()
-    if path is not None:
-        proof.save()
-    if (path := settings.option("certificate", None)) is not None and proof.root is not None:
-        proof.root.certificate().save(path)
+    _save(proof, settings)
     return incumbent.solution()
+
+
+def _save(proof: Proof, settings: Settings) -> None:
+    """Write what the options ask for; a full disk then costs the file, not the solution."""
+    try:
+        if settings.option("checkpoint", None) is not None:
+            proof.save()
+        if (path := settings.option("certificate", None)) is not None:
+            if proof.root is None:
+                warn("No certificate was written: the root bound was not reached.", stacklevel=2)
+            else:
+                proof.root.certificate().save(path)
+    except InvalidFile as error:
+        warn(str(error), stacklevel=2)
 
 
 METHOD = Method(

@@ -55,6 +55,13 @@ def test_groups_are_classes_with_the_same_features():
     order = np.argsort(-A, axis=1)
     share = shares(order, np.ones(4), 2)
     assert share.sum(axis=1).tolist() == [2.0] * 4
-    groups = crowded_groups(share, 2, 10)
+    groups = crowded_groups(share, np.ones(4), 2, 10)
     assert (0, 1, 3) in groups
     assert all(2 not in group for group in groups)
+
+
+def test_half_selected_features_crowd_as_well():
+    A = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+    weight = np.full(4, 0.5)
+    share = shares(np.argsort(-A, axis=1), weight, 1)
+    assert crowded_groups(share, weight, 1, 10) == [(0, 1)]

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpopt
-from qpopt import Certificate, Status, check_certificate, solve, verify
+from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
+from qpopt.methods.checkpoint import Checkpoint
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -90,3 +91,22 @@ def test_few_selections_are_all_looked_at():
     assert solution.status is Status.OPTIMAL
     assert solution.bound == solution.objective
     assert solution.details == {"features_free": 0, "nodes": 0}
+
+
+def test_a_file_that_cannot_be_written_at_the_end_does_not_cost_the_solution(tmp_path, monkeypatch):
+    def full(self, path):
+        raise InvalidFile("the disk is full")
+
+    monkeypatch.setattr(Checkpoint, "save", full)
+    options = {"checkpoint": tmp_path / "checkpoint.npz"}
+    with pytest.warns(UserWarning, match="the disk is full"):
+        solution = solve(qpopt.generate(12, 4, 4, 2), options=options)
+    assert solution.status is Status.OPTIMAL
+
+
+def test_a_certificate_that_was_not_reached_is_said(tmp_path):
+    options = {"search_seconds": 0.0, "certificate": tmp_path / "proof.npz"}
+    with pytest.warns(UserWarning, match="No certificate was written"):
+        solution = solve(qpopt.generate(40, 10, 10, 3), time_limit=0, options=options)
+    assert solution.found
+    assert not (tmp_path / "proof.npz").exists()
