@@ -11,7 +11,7 @@ import pytest
 from benchmarks.library import ROOT
 from benchmarks.rows import Rows
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
 
 
 def block(language, containing):
