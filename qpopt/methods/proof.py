@@ -171,18 +171,21 @@ class Proof:
 
     def _enumerate(self) -> None:
         """Look at all selections, if that is quickly done and no certificate is asked for."""
-        whole = reduce(self.instance)
-        if (
-            self.incumbent.settings.option("certificate", None) is not None
-            or n_selections(whole) >= self.most_selections
-            or whole.n_select == 0
-        ):
+        if self.incumbent.settings.option("certificate", None) is not None:
             return
-        self.incumbent.say("looking at all selections")
         seconds = self._part_of_time(SHARE_OF_ENUMERATION, MOST_SECONDS_OF_ENUMERATION)
-        if enumerate_part(self.incumbent, whole, seconds, self._out_of_time):
+        if self._look_at_all(reduce(self.instance), None, seconds):
             self._parts = ()
+
+    def _look_at_all(self, rest: Reduced, relaxation: Relaxation | None, seconds: float) -> bool:
+        """Look at all selections that are left, if they are few; tell whether all were."""
+        if not 0 < rest.n_select <= rest.n_free or n_selections(rest) >= self.most_selections:
+            return False
+        self.incumbent.say(f"looking at all selections of {rest.n_free} features")
+        done = enumerate_part(self.incumbent, rest, seconds, self._out_of_time, relaxation)
+        if done:
             self.incumbent.lower_bound(self.incumbent.objective)
+        return done
 
     def _linear(self) -> None:
         """Bound by the linear relaxation; without redundancy it also removes most features."""
@@ -244,21 +247,11 @@ class Proof:
         ]
         if self.root is not None:
             relaxation = None if start is None else start.relaxation()
-            if self._enumerate_rest(nodes[0].reduced, relaxation):
+            seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
+            if self._look_at_all(nodes[0].reduced, relaxation, seconds):
                 return
         self.tree = Tree(self.incumbent, nodes, self.most_selections)
         self.tree.run(self._stop_branching)
-
-    def _enumerate_rest(self, rest: Reduced, relaxation: Relaxation | None) -> bool:
-        """Look at all selections that the bounds have left, if that is quickly done."""
-        if not 0 < rest.n_select <= rest.n_free or n_selections(rest) >= self.most_selections:
-            return False
-        self.incumbent.say(f"looking at all selections of {rest.n_free} features")
-        seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
-        done = enumerate_part(self.incumbent, rest, seconds, self._out_of_time, relaxation)
-        if done:
-            self.incumbent.lower_bound(self.incumbent.objective)
-        return done
 
     def _stop_branching(self) -> bool:
         self._save_sometimes()

@@ -23,7 +23,7 @@ from qpopt.solvers.safety import outward
 OVERRUN = 0.1
 LEAST_OVERRUN = 10.0
 """How long HiGHS is waited for after its time limit, as a share of it and in seconds: with some
-hundred thousand variables, parts of its setup take an hour and listen to nothing."""
+hundred thousand variables, parts of its setup take many minutes and listen to nothing."""
 
 _left_behind: list[Run] = []
 
