@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from math import comb
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InfeasibleInstance, InvalidInstance
+
+if TYPE_CHECKING:
+    from qpopt.instance import Instance
 
 SYMMETRY_TOLERANCE = 1e-9
 """Largest |R − Rᵀ|, relative to max R, that counts as rounding."""
@@ -209,3 +212,14 @@ def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
             f"entries in all); {label} must be finite and of a size that can be added up."
         )
     return array + 0.0
+
+
+def misfit(instance: Instance, features: NDArray[np.int64]) -> str:
+    """Say why distinct features are not a selection of the instance, or nothing."""
+    if len(features) != instance.n_select:
+        return f"it has {len(features)} features, n_select is {instance.n_select}"
+    if missing := sorted(set(instance.include) - set(features.tolist())):
+        return f"feature {missing[0]} must be included"
+    if present := sorted(set(instance.exclude) & set(features.tolist())):
+        return f"feature {present[0]} is excluded"
+    return ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt import _checks
 from qpopt.bounds.reduced import Indices
 from qpopt.errors import InvalidFile
 from qpopt.files import CHECKPOINT_FORMAT, FORMAT_VERSION, opened_archive, replacing
@@ -121,11 +122,9 @@ class Checkpoint:
 
 
 def _solution(instance: Instance, selection: Indices) -> Start | None:
-    allowed = np.setdiff1d(np.arange(instance.n_features), instance.exclude)
     chosen = np.unique(selection)
-    if len(chosen) != instance.n_select or not np.isin(chosen, allowed).all():
-        return None
-    if not np.isin(instance.include, chosen).all():
+    exist = np.isin(chosen, np.arange(instance.n_features)).all()
+    if not exist or _checks.misfit(instance, chosen):
         return None
     return Start(chosen, assign(instance.A, chosen, instance.n_per_class))
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt import _checks
 from qpopt.instance import Instance
 from qpopt.methods.settings import Settings, Start
 from qpopt.search.assignment import assign
@@ -106,8 +107,7 @@ class Incumbent:
         """
         chosen = np.flatnonzero(s > 0.5)
         instance = self.instance
-        complete = len(chosen) == instance.n_select and np.isin(instance.include, chosen).all()
-        if not complete or np.isin(chosen, instance.exclude).any():
+        if _checks.misfit(instance, chosen):
             return False
         if (key := chosen.tobytes()) in self._tried:
             return False

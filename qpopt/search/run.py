@@ -189,7 +189,7 @@ def _checked_start(instance: Instance, start: ArrayLike) -> NDArray[np.int64]:
         selection = _checks.selection(start, instance.n_features)
     except InvalidInstance as error:
         raise InvalidStart(f"start is not a selection of the instance: {error}") from None
-    if reason := _misfit(instance, selection):
+    if reason := _checks.misfit(instance, selection):
         raise InvalidStart(f"start is not a selection of the instance: {reason}.")
     return selection
 
@@ -200,18 +200,7 @@ def _clique(instance: Instance) -> list[NDArray[np.int64]]:
         selection = _checks.selection(instance.provenance.get("clique", []), instance.n_features)
     except InvalidInstance:
         return []
-    return [] if _misfit(instance, selection) else [selection]
-
-
-def _misfit(instance: Instance, selection: NDArray[np.int64]) -> str:
-    """Say why a list of features is not a selection of the instance, or nothing."""
-    if len(selection) != instance.n_select:
-        return f"it has {len(selection)} features, n_select is {instance.n_select}"
-    if missing := sorted(set(instance.include) - set(selection.tolist())):
-        return f"feature {missing[0]} must be included"
-    if present := sorted(set(instance.exclude) & set(selection.tolist())):
-        return f"feature {present[0]} is excluded"
-    return ""
+    return [] if _checks.misfit(instance, selection) else [selection]
 
 
 def _check_limits(
