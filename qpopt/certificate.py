@@ -100,11 +100,32 @@ def _check_shapes(instance: Instance, step: Step) -> None:
             raise InvalidCertificate(f"{label} must hold finite numbers of the shape {shape}.")
     if not np.isfinite(step.t):
         raise InvalidCertificate("t must be finite.")
-    for one in step.rounds:
-        for group in one.groups:
-            known = all(0 <= c < instance.n_classes for c in group.classes)
-            if not known or np.shape(group.thresholds) != (len(group.classes),):
-                raise InvalidCertificate("A group needs one threshold for each of its classes.")
+    for group in step.groups:
+        known = all(0 <= c < instance.n_classes for c in group.classes)
+        if not known or np.shape(group.thresholds) != (len(group.classes),):
+            raise InvalidCertificate("A group needs one threshold for each of its classes.")
+    _check_splits(instance, step)
+
+
+def _check_splits(instance: Instance, step: Step) -> None:
+    """Raise unless the cuts of single classes name classes, features, thresholds and shares."""
+    splits, count = step.splits, np.shape(step.splits.classes)
+    for label, end in (("classes", instance.n_classes), ("feature", len(step.free))):
+        indices = np.asarray(getattr(splits, label))
+        if indices.shape != count or indices.ndim != 1:
+            raise InvalidCertificate("The arrays of the class cuts differ in their shapes.")
+        if len(indices) and (indices.dtype.kind not in "iu" or indices.min() < -1):
+            raise InvalidCertificate(f"{label} of the class cuts must be whole numbers.")
+        if len(indices) and not indices.max() < end:
+            raise InvalidCertificate(f"{label} of the class cuts are more than there are.")
+    if count != (0,) and min(splits.classes) < 0:
+        raise InvalidCertificate("A class cut names a class that does not exist.")
+    for label in ("given", "otherwise", "shares"):
+        values = np.asarray(getattr(splits, label))
+        if values.shape != count or (values.size and values.dtype.kind != "f"):
+            raise InvalidCertificate("The arrays of the class cuts differ in their shapes.")
+        if not np.isfinite(values).all():
+            raise InvalidCertificate(f"{label} of the class cuts must be finite.")
 
 
 def _step_bounds(
@@ -123,8 +144,9 @@ def _step_bounds(
     M -= _multiplier_matrix(step, m)
     B = np.asarray(step.B, dtype=np.float64)
     B = np.tril(B) + np.tril(B, -1).T
-    shift = constant + m * step.t + m * _deficit(B)
-    shift += 1e-12 * (abs(constant) + m * m * float(np.abs(M).max()))
+    limits = _limits(step)
+    shift = constant + m * step.t + limits + m * _deficit(B)
+    shift += 1e-12 * (abs(constant) + limits + m * m * float(np.abs(M).max()))
     shift += 1e-13 * m**3 * float(np.abs(M + B).max())
     value, plus, minus = _pattern_bounds(M + B, m)
     names = step.free.tolist()
@@ -137,35 +159,61 @@ def _step_bounds(
 
 def _objective_matrix(instance: Instance, step: Step, m: int) -> Matrix:
     """Z − constant ≤ sᵀ(this)s, by the thresholds of the step."""
-    k, free, chosen = instance.n_per_class, step.free, step.included
+    free, chosen = step.free, step.included
     n = len(free)
-    total = sum(one.weight for one in step.rounds)
-    if not step.rounds or min(one.weight for one in step.rounds) < 0 or abs(total - 1) > 1e-9:
-        raise InvalidCertificate("The weights of the thresholds do not add up to 1.")
-    lifted = np.zeros((n, n))
-    for one in step.rounds:
-        if one.thresholds.shape != (instance.n_classes, n):
-            raise InvalidCertificate("There is not one threshold for every class and feature.")
-        weight = one.weight / total
-        left = np.ones(instance.n_classes)
-        for group in one.groups:
-            left[list(group.classes)] -= group.share
-            grouped = _group_gains(instance, step, group)
-            lifted[np.arange(n), np.arange(n)] += weight * (m * grouped[0] + grouped[1])
-        if left.min() < -1e-12:
-            raise InvalidCertificate("The groups of a class stand for more than all of it.")
-        for c in np.flatnonzero(left > 0):
-            tau = one.thresholds[c].astype(np.float64)
-            gains = np.maximum(instance.A[c, free][None, :] - tau[:, None], 0.0)
-            own = k * tau
-            if len(chosen):
-                own = own + np.maximum(instance.A[c, chosen][None, :] - tau[:, None], 0.0).sum(1)
-            gains[np.arange(n), np.arange(n)] += own
-            lifted += weight * left[c] * gains
-    M = (lifted + lifted.T) / (2 * m) - instance.R[np.ix_(free, free)] / 2
+    M = -instance.R[np.ix_(free, free)] / 2
+    left = np.ones(instance.n_classes)
+    for group in step.groups:
+        left[list(group.classes)] -= group.share
+        gains, constant = _group_gains(instance, step, group)
+        M[np.arange(n), np.arange(n)] += gains + constant / m
+    if left.min() < -1e-12:
+        raise InvalidCertificate("The groups of a class stand for more than all of it.")
+    for c in np.flatnonzero(left > 0):
+        own = step.splits.classes == c
+        shares = np.asarray(step.splits.shares, dtype=np.float64)[own]
+        total = float(shares.sum())
+        if not len(shares) or shares.min() < 0 or abs(total - 1) > 1e-9:
+            raise InvalidCertificate(f"The shares of class {c} do not add up to 1.")
+        cuts = zip(
+            step.splits.feature[own], step.splits.given[own], step.splits.otherwise[own],
+            shares, strict=True,
+        )  # fmt: skip
+        for feature, given, otherwise, share in cuts:
+            weight = left[c] * share / total
+            M += weight * _split_matrix(instance, step, m, c, feature, given, otherwise)
     loss = instance.R[np.ix_(free, chosen)].sum(axis=1)
     M[np.arange(n), np.arange(n)] += instance.b[free] - loss
     return M
+
+
+def _split_matrix(
+    instance: Instance, step: Step, m: int, c: int, feature: int, given: float, otherwise: float
+) -> Matrix:
+    """Return the matrix that class c gains at most, with two thresholds for one feature.
+
+    If the feature is not selected, class c gains at most k·otherwise and what its features are
+    above that; if it is, the same with `given`.
+    """
+    without, without_constant = _threshold_gains(instance, step, c, otherwise)
+    result = np.diag(without + without_constant / m)
+    if feature >= 0:
+        within, within_constant = _threshold_gains(instance, step, c, given)
+        row = within - without
+        row[feature] += within_constant - without_constant
+        # s_i · (row · s): half of it on either side of the diagonal, all of it for i itself.
+        result[feature, :] += row / 2
+        result[:, feature] += row / 2
+    return result
+
+
+def _threshold_gains(
+    instance: Instance, step: Step, c: int, threshold: float
+) -> tuple[Matrix, float]:
+    """Return what class c gains by every free feature above a threshold, and at least."""
+    gains = np.maximum(instance.A[c] - threshold, 0.0)
+    constant = instance.n_per_class * threshold + float(gains[step.included].sum())
+    return gains[step.free], constant
 
 
 def _group_gains(instance: Instance, step: Step, group: Group) -> tuple[Matrix, float]:
@@ -190,26 +238,32 @@ def _group_gains(instance: Instance, step: Step, group: Group) -> tuple[Matrix, 
 
 
 def _multiplier_matrix(step: Step, m: int) -> Matrix:
-    """Return D with sᵀDs ≤ m·t for every s that selects m features.
+    """Return D with sᵀDs ≤ m·t + Σ (the limits of the cuts) for every s that selects m features.
 
-    For such s the y-part vanishes, the t-part is m·t and every cut is at most 0.
+    For such s the y-part vanishes and the t-part is m·t. Every cut is half of
+    u² − (2q + 1)u ≥ −q(q + 1) for a whole number u = σ · s, negated.
     """
     n = len(step.free)
     D: Any = (step.y[:, None] + step.y[None, :]) / 2
     D[np.arange(n), np.arange(n)] = (1 - m) * step.y + step.t
-    if len(step.multipliers) != len(step.cuts) or (step.multipliers < 0).any():
+    if len(step.multipliers) != len(step.cuts) or not (np.asarray(step.multipliers) >= 0).all():
         raise InvalidCertificate("The multipliers of the cuts must be non-negative, one for each.")
-    for (i, *K), nu in zip(step.cuts, step.multipliers, strict=True):
-        if len({i, *K}) != len(K) + 1 or not all(0 <= d < n for d in (i, *K)):
+    for (level, plus, minus), nu in zip(step.cuts, step.multipliers, strict=True):
+        members = [*plus, *minus]
+        if len(set(members)) != len(members) or not all(0 <= d < n for d in members):
             raise InvalidCertificate("A cut names a feature twice or one that does not exist.")
-        D[i, i] -= nu
-        for p, j in enumerate(K):
-            D[i, j] += nu / 2
-            D[j, i] += nu / 2
-            for other in K[:p]:
-                D[j, other] -= nu / 2
-                D[other, j] -= nu / 2
+        if level != int(level):
+            raise InvalidCertificate("The level of a cut is no whole number.")
+        sigma = np.array([1.0] * len(plus) + [-1.0] * len(minus))
+        negated = np.diag((2 * level + 1) * sigma) - np.outer(sigma, sigma)
+        D[np.ix_(members, members)] += nu / 2 * negated
     return D  # type: ignore[no-any-return]
+
+
+def _limits(step: Step) -> float:
+    """Return the sum of the limits q(q + 1)/2 of the cuts, each times its multiplier."""
+    levels = np.array([float(level) for level, _, _ in step.cuts])
+    return float(np.sum(step.multipliers * levels * (levels + 1) / 2))
 
 
 def _deficit(B: Matrix) -> float:

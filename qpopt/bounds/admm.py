@@ -1,11 +1,12 @@
 """The alternating direction method on the dual of the doubly non-negative relaxation.
 
-Primal: max ⟨C, X⟩ over X ⪰ 0, X ≥ 0, Xe = n_select · diag(X), tr X = n_select, and cuts T(X) ≤ 0.
-Dual: min n_select · t over y, t, N ≥ 0, ν ≥ 0, S ⪰ 0 with D = S + N, where
+Primal: max ⟨C, X⟩ over X ⪰ 0, X ≥ 0, Xe = n_select · diag(X), tr X = n_select, and cuts T(X) ≤ h.
+Dual: min n_select · t + hᵀν over y, t, N ≥ 0, ν ≥ 0, S ⪰ 0 with D = S + N, where
 D = ½(yeᵀ + eyᵀ) − n_select Diag(y) + tI + Tᵀν − C. X is the multiplier of D = S + N.
 
-One step minimises the augmented Lagrangian over (y, t), N, ν (linearised) and S in turn; the last
-is one eigen-decomposition, of which only the negative part is needed.
+C itself is an average of cuts on what the classes gain, and their shares are dual variables too.
+One step minimises the augmented Lagrangian over (y, t), N, ν and the shares (both linearised) and
+S in turn; the last is one eigen-decomposition, of which only the negative part is needed.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
 
-from qpopt.bounds.cuts import Cuts
+from qpopt.bounds.cuts import Cut, Cuts
 from qpopt.bounds.reduced import Floats, Indices
+from qpopt.bounds.thresholds import Thresholds
 
 DUAL_EMPHASIS = 0.03
 LARGE_DUAL_EMPHASIS = 0.015
@@ -77,8 +79,14 @@ class Admm:
         if len(self.cuts):
             self.cuts.add_to(self._G, -self.cuts.multipliers)
 
-    def step(self) -> None:
-        """Make one iteration."""
+    def step(self, thresholds: Thresholds | None = None) -> None:
+        """Make one iteration.
+
+        Parameters
+        ----------
+        thresholds
+            Cuts on what the classes gain, whose matrix is part of C; their shares are changed.
+        """
         from qpopt.bounds.kernels import split_slack
 
         n, m, real = len(self.y), self.n_select, self.dtype.type
@@ -106,6 +114,8 @@ class Admm:
         self.y, self.t = y, t
         if len(self.cuts):
             self._step_cuts(W)
+        if thresholds is not None:
+            self._step_shares(W, thresholds)
         low_rank = self._negative_part(W)
         W += low_rank
         self.S = W
@@ -123,7 +133,7 @@ class Admm:
         twin = copy(self)
         for name in ("X", "S", "N", "_G"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.cuts = Cuts(self.cuts.sets, self.cuts.multipliers)
+        twin.cuts = Cuts(self.cuts.cuts, self.cuts.multipliers)
         return twin
 
     def symmetric_S(self) -> Floats:
@@ -132,17 +142,21 @@ class Admm:
         return result
 
     def slack(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return −M in double precision: sᵀCs ≤ n_select · t + sᵀMs."""
+        """Return −M in double precision: sᵀCs ≤ n_select · t + the limits of the cuts + sᵀMs."""
         D = 0.5 * (self.y[:, None] + self.y[None, :]) - C
         np.fill_diagonal(D, (1 - self.n_select) * self.y + self.t - np.diagonal(C))
         if len(self.cuts):
             self.cuts.add_to(D, self.cuts.multipliers)
         return D
 
-    def restrict(self, keep: Indices, C: NDArray[np.float64]) -> None:
-        """Go on with the features `keep` only; C is their objective matrix."""
+    def restrict(self, position: Indices, included: Indices, C: NDArray[np.float64]) -> None:
+        """Go on with fewer features; `position` and `included` as for `Cuts.restricted`.
+
+        C is the objective matrix of those that are left.
+        """
+        keep = np.flatnonzero(position >= 0)
         block = np.ix_(keep, keep)
-        cuts = self.cuts.restricted(keep, len(self.y))
+        cuts = self.cuts.restricted(position, included)
         self.dtype = np.dtype(np.float32 if len(keep) >= SINGLE_PRECISION_FROM else np.float64)
         self.X, self.S, self.N = (
             np.ascontiguousarray(M[block], dtype=self.dtype) for M in (self.X, self.S, self.N)
@@ -163,8 +177,12 @@ class Admm:
         y = (self.t - float(np.median(diagonal)) - np.diagonal(C)) / (self.n_select - 1)
         y[positions] = self.y
         self.y = y
-        sets = [tuple(int(positions[d]) for d in members) for members in self.cuts.sets]
-        self.set_objective(C, Cuts(sets, self.cuts.multipliers))
+        new = positions.tolist()
+        cuts = [
+            Cut(level, tuple(new[d] for d in plus), tuple(new[d] for d in minus))
+            for level, plus, minus in self.cuts.cuts
+        ]
+        self.set_objective(C, Cuts(cuts, self.cuts.multipliers))
         block = np.ix_(positions, positions)
         D = self.slack(C).astype(self.dtype)
         N = np.maximum(D, 0)
@@ -188,12 +206,19 @@ class Admm:
 
     def _step_cuts(self, W: Floats) -> None:
         """Take one projected step in the multipliers of the cuts, and bring W up to date."""
-        gradient = self.cuts.values(W) - self.cuts.values(self.S)
+        gradient = self.cuts.values(W) - self.cuts.values(self.S) + self.cuts.limits / self.penalty
         old = self.cuts.multipliers
         new = np.maximum(0.0, old - self.cuts.steps * gradient)
         self.cuts.add_to(W, new - old)
         self.cuts.add_to(self._G, old - new)
         self.cuts.multipliers = new
+
+    def _step_shares(self, W: Floats, thresholds: Thresholds) -> None:
+        """Take one projected step in the shares of the threshold cuts, and bring W up to date."""
+        left = thresholds.left
+        change = thresholds.splits.step(W - self.S, left) * left[thresholds.splits.cuts.classes]
+        thresholds.splits.add_to(W, -change)
+        thresholds.splits.add_to(self._G, change)
 
     def _negative_part(self, W: Floats) -> Floats:
         """Return the negative part of W as a positive semidefinite matrix.

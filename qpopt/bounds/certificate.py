@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.bounds.cuts import Cut
 from qpopt.bounds.reduced import Floats, Indices
-from qpopt.bounds.thresholds import Group, Round
+from qpopt.bounds.splits import SplitCuts
+from qpopt.bounds.thresholds import Group
+
+SPLIT_FIELDS = tuple(field.name for field in fields(SplitCuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +33,12 @@ class Step:
     ----------
     free, included
         The features that may be selected, and those that are, as this step begins.
-    rounds
-        Sets of thresholds, classes × free, and overlap cuts; their weights add up to 1.
+    splits, groups
+        Cuts on what single classes, and what several classes together, gain at the most.
     y, t
         Multipliers of Xe = n_select · diag(X) and tr X = n_select.
     cuts, multipliers
-        Cuts (i, members of K, as positions among `free`) and their multipliers.
+        Cuts on X, whose features are positions among `free`, and their multipliers.
     B
         The matrix that is shown to be nearly positive semidefinite.
     removed, forced
@@ -43,10 +47,11 @@ class Step:
 
     free: Indices
     included: Indices
-    rounds: Sequence[Round]
+    splits: SplitCuts
+    groups: Sequence[Group]
     y: NDArray[np.float64]
     t: float
-    cuts: Sequence[tuple[int, ...]]
+    cuts: Sequence[Cut]
     multipliers: NDArray[np.float64]
     B: Floats
     removed: Indices
@@ -86,24 +91,25 @@ class Certificate:
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
             "steps": [
-                {"t": step.t, "rounds": [_round_record(one) for one in step.rounds]}
+                {"t": step.t, "groups": [_group_record(group) for group in step.groups]}
                 for step in self.steps
             ],
         }
         for number, step in enumerate(self.steps):
-            lengths = [len(members) for members in step.cuts]
+            sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
+            members = [d for cut in step.cuts for d in cut.plus + cut.minus]
             entries = {
                 "free": step.free,
                 "included": step.included,
                 "y": step.y,
-                "lengths": np.array(lengths, dtype=np.int64),
-                "members": np.array([d for cut in step.cuts for d in cut], dtype=np.int64),
+                "cuts": np.array(sizes, dtype=np.int64).reshape(-1, 3),
+                "members": np.array(members, dtype=np.int64),
                 "multipliers": step.multipliers,
                 "B": step.B[np.triu_indices(len(step.B))],
                 "removed": step.removed,
                 "forced": step.forced,
             }
-            entries |= {f"thresholds{r}": one.thresholds for r, one in enumerate(step.rounds)}
+            entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
             arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
         with replacing(path) as stream:
             np.savez_compressed(
@@ -129,17 +135,22 @@ class Certificate:
             return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
 
 
-def _round_record(one: Round) -> dict[str, Any]:
-    groups = [[g.classes, g.share, g.thresholds.tolist(), g.sigma] for g in one.groups]
-    return {"weight": one.weight, "groups": groups}
+def _group_record(group: Group) -> list[Any]:
+    return [group.classes, group.share, group.thresholds.tolist(), group.sigma]
 
 
-def _round(record: Any, thresholds: NDArray[np.float32]) -> Round:
-    groups = tuple(
-        Group(tuple(classes), float(share), np.array(multipliers), float(sigma))
-        for classes, share, multipliers, sigma in record["groups"]
-    )
-    return Round(float(record["weight"]), thresholds, groups)
+def _group(record: Any) -> Group:
+    classes, share, thresholds, sigma = record
+    return Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
+
+
+def _cuts(sizes: Any, members: list[int]) -> list[Cut]:
+    cuts, first = [], 0
+    for level, n_plus, n_minus in sizes.tolist():
+        middle, last = first + n_plus, first + n_plus + n_minus
+        cuts.append(Cut(level, tuple(members[first:middle]), tuple(members[middle:last])))
+        first = last
+    return cuts
 
 
 def _step(archive: Any, number: int, record: Any) -> Step:
@@ -150,16 +161,14 @@ def _step(archive: Any, number: int, record: Any) -> Step:
     B = np.zeros((len(free), len(free)), dtype=read("B").dtype)
     B[np.triu_indices(len(free))] = read("B")
     B = np.triu(B) + np.triu(B, 1).T
-    ends = np.cumsum(read("lengths"))
-    members = read("members").tolist()
-    starts = [0, *ends.tolist()]
     return Step(
         free=free,
         included=read("included"),
-        rounds=[_round(one, read(f"thresholds{r}")) for r, one in enumerate(record["rounds"])],
+        splits=SplitCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
+        groups=[_group(one) for one in record["groups"]],
         y=read("y"),
         t=float(record["t"]),
-        cuts=[tuple(members[starts[r] : starts[r + 1]]) for r in range(len(ends))],
+        cuts=_cuts(read("cuts"), read("members").tolist()),
         multipliers=read("multipliers"),
         B=B,
         removed=read("removed"),

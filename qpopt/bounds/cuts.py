@@ -1,30 +1,50 @@
-"""Cuts on X = ssᵀ: triangles and clique-lifted cuts.
+"""Cuts on X = ssᵀ, all of one form: a whole number is never strictly between two others.
 
-Both say that of a set K of features, given that i is selected, q are selected only if the pairs
-among them are: Σ_{j∈K} X_ij ≤ X_ii + Σ_{j<l∈K} X_jl. A triangle is the case of two members.
+For sets `plus` and `minus` of features, u = Σ_plus s − Σ_minus s is a whole number, so
+(u − q)(u − q − 1) ≥ 0 for every whole q, the `level` of the cut. Half of it, in terms of X:
+
+    q Σ_plus X_jj − (q + 1) Σ_minus X_jj − Σ_{j<l} σ_j σ_l X_jl ≤ q(q + 1)/2,
+
+σ being 1 on `plus` and −1 on `minus`. With q = 0 and one feature on either side this is
+X_ij ≤ X_ii; with two in `plus` it is a triangle X_ij + X_ik ≤ X_ii + X_jk.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.bounds.reduced import Floats, Indices
 
-PER_FEATURE = 10
-"""Triangles, and starts of cliques, for every feature."""
+STARTS = 20
+"""For every feature, how many of those most often selected with it a search for cuts starts at."""
 
-NEIGHBOURS = 60
-"""Only the features most often selected together with i are tried as members."""
+LEVELS = 3
+"""For every feature, up to which level a search for cuts with nothing in `minus` starts."""
 
-LARGEST = 12
-"""The most members of a set."""
+LARGEST = 6
+"""The most features of a cut; larger ones slow the iteration down more than they tighten it."""
 
-MOST_NEW = 4000
-"""Cuts added at once, the most violated ones."""
+MOST_NEW = 8000
+"""Cuts added at once, the deepest ones."""
 
 LOWEST_DIAGONAL = 1e-3
 LOWEST_VIOLATION = 1e-3
+
+
+class Cut(NamedTuple):
+    """(u − level)(u − level − 1) ≥ 0 for u = Σ_plus s − Σ_minus s."""
+
+    level: int
+    plus: tuple[int, ...]
+    minus: tuple[int, ...]
+
+    @property
+    def limit(self) -> float:
+        """The right side of the cut."""
+        return 0.5 * self.level * (self.level + 1)
 
 
 class Cuts:
@@ -32,28 +52,32 @@ class Cuts:
 
     Parameters
     ----------
-    sets
-        For every cut the feature i followed by the members of K.
+    cuts
+        The cuts.
     multipliers
         One for every cut, non-negative; 0 by default.
     """
 
-    def __init__(
-        self, sets: list[tuple[int, ...]] | None = None, multipliers: Floats | None = None
-    ) -> None:
-        self.sets = list(sets or [])
-        self.multipliers: NDArray[np.float64] = np.zeros(len(self.sets))
+    def __init__(self, cuts: list[Cut] | None = None, multipliers: Floats | None = None) -> None:
+        self.cuts = list(cuts or [])
+        self.multipliers: NDArray[np.float64] = np.zeros(len(self.cuts))
         if multipliers is not None:
             self.multipliers[:] = multipliers
-        start, row, column, weight = [0], [], [], []
-        for i, *K in self.sets:
-            row += [i] * (len(K) + 1)
-            column += [i, *K]
-            weight += [-1.0] + [1.0] * len(K)
-            for p, j in enumerate(K):
+        self.limits = np.array([cut.limit for cut in self.cuts])
+        start = [0]
+        row: list[int] = []
+        column: list[int] = []
+        weight: list[float] = []
+        for level, plus, minus in self.cuts:
+            members = plus + minus
+            signs = [1.0] * len(plus) + [-1.0] * len(minus)
+            row += members
+            column += members
+            weight += [float(level)] * len(plus) + [-1.0 - level] * len(minus)
+            for p, j in enumerate(members):
                 row += [j] * p
-                column += K[:p]
-                weight += [-1.0] * p
+                column += members[:p]
+                weight += [-signs[p] * sign for sign in signs[:p]]
             start.append(len(row))
         self._entries = (
             np.array(start, dtype=np.int64),
@@ -64,10 +88,15 @@ class Cuts:
         self.steps = self._safe_steps()
 
     def __len__(self) -> int:
-        return len(self.sets)
+        return len(self.cuts)
+
+    @property
+    def paid(self) -> float:
+        """What the limits of the cuts add to the dual value."""
+        return float(self.multipliers @ self.limits) if len(self) else 0.0
 
     def values(self, M: Floats) -> NDArray[np.float64]:
-        """Return the left side minus the right side of every cut at M."""
+        """Return the left side of every cut at M."""
         from qpopt.bounds.kernels import cut_values
 
         result = np.zeros(len(self))
@@ -84,30 +113,40 @@ class Cuts:
         """Return the cuts that matter: those with a positive multiplier."""
         return [int(r) for r in np.flatnonzero(self.multipliers > 0.0)]
 
-    def restricted(self, keep: Indices, n: int) -> Cuts:
-        """Return the cuts among the features `keep` of `n`, renumbered."""
-        position = np.full(n, -1)
-        position[keep] = np.arange(len(keep))
-        sets, multipliers = [], []
-        for members, multiplier in zip(self.sets, self.multipliers, strict=True):
-            renumbered = tuple(int(position[d]) for d in members)
-            if min(renumbered) >= 0:
-                sets.append(renumbered)
-                multipliers.append(multiplier)
-        return Cuts(sets, np.array(multipliers))
+    def restricted(self, position: Indices, included: Indices) -> Cuts:
+        """Return what the cuts say once some features are decided.
+
+        Parameters
+        ----------
+        position
+            For every present feature its new number, or −1 where it is decided.
+        included
+            The present features that are decided by selecting them.
+        """
+        selected = set(included.tolist())
+        new = position.tolist()
+        multipliers: dict[Cut, float] = {}
+        for r in self.useful():
+            level, plus, minus = self.cuts[r]
+            level += sum(d in selected for d in minus) - sum(d in selected for d in plus)
+            left = Cut(
+                level,
+                tuple(new[d] for d in plus if new[d] >= 0),
+                tuple(new[d] for d in minus if new[d] >= 0),
+            )
+            if len(left.plus) + len(left.minus) > 1:
+                multipliers[left] = multipliers.get(left, 0.0) + float(self.multipliers[r])
+        return Cuts(list(multipliers), np.array(list(multipliers.values())))
 
     def renewed(self, X: Floats) -> Cuts:
         """Return the useful cuts together with new ones that X violates."""
         kept = self.useful()
-        sets = [self.sets[r] for r in kept]
-        known = set(sets)
-        for members in separate(X):
-            if members not in known:
-                known.add(members)
-                sets.append(members)
-        multipliers = np.zeros(len(sets))
+        cuts = [self.cuts[r] for r in kept]
+        known = set(cuts)
+        cuts += [cut for cut in separate(X) if cut not in known]
+        multipliers = np.zeros(len(cuts))
         multipliers[: len(kept)] = self.multipliers[kept]
-        return Cuts(sets, multipliers)
+        return Cuts(cuts, multipliers)
 
     def _safe_steps(self) -> NDArray[np.float64]:
         """Return 1 / a row-wise bound of T Tᵀ, so that one step for every cut at once is stable."""
@@ -121,27 +160,52 @@ class Cuts:
         return 1.0 / np.add.reduceat(load, start[:-1])
 
 
-def separate(X: Floats) -> list[tuple[int, ...]]:
-    """Return cuts that X violates, as the sets of `Cuts`."""
-    from qpopt.bounds.kernels import separate_cliques, separate_triangles
+def separate(X: Floats) -> list[Cut]:
+    """Return cuts that X violates, the deepest first."""
+    from qpopt.bounds.cut_kernels import grow_cuts
 
-    n = len(X)
-    if n < 3:
+    used = np.flatnonzero(np.diagonal(X) > LOWEST_DIAGONAL)
+    n = len(used)
+    if n < 2:
         return []
-    width = min(NEIGHBOURS, n)
-    neighbours = np.argpartition(-X, width - 1, axis=1)[:, :width]
-    order = np.argsort(-np.take_along_axis(X, neighbours, axis=1), axis=1)
-    neighbours = np.ascontiguousarray(np.take_along_axis(neighbours, order, axis=1))
-    excess = np.zeros((n, PER_FEATURE))
-    pairs = np.zeros((n, PER_FEATURE, 2), dtype=np.int64)
-    separate_triangles(X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, excess, pairs)
-    found: dict[tuple[int, ...], float] = {}
-    for i, r in np.argwhere(excess > LOWEST_VIOLATION):
-        found[(int(i), *sorted(pairs[i, r].tolist()))] = float(excess[i, r])
-    members = np.zeros((n, PER_FEATURE, LARGEST), dtype=np.int64)
-    sizes = np.zeros((n, PER_FEATURE), dtype=np.int64)
-    separate_cliques(X, LOWEST_DIAGONAL, neighbours, PER_FEATURE, LARGEST, members, sizes, excess)
-    for i, r in np.argwhere((excess > LOWEST_VIOLATION) & (sizes > 2)):
-        inside = sorted(members[i, r, : sizes[i, r]].tolist())
-        found[(int(i), *inside)] = float(excess[i, r])
-    return sorted(found, key=lambda cut: -found[cut])[:MOST_NEW]
+    inner = np.ascontiguousarray(X[np.ix_(used, used)], dtype=np.float64)
+    starts = min(STARTS, n - 1)
+    others = inner.copy()
+    np.fill_diagonal(others, -np.inf)
+    partners = np.argpartition(-others, starts - 1, axis=1)[:, :starts]
+    most = n * (2 * starts + LEVELS)
+    members = np.zeros((most, LARGEST), dtype=np.int64)
+    signs = np.zeros((most, LARGEST), dtype=np.int64)
+    levels, violations = np.zeros(most, dtype=np.int64), np.zeros(most)
+    count = grow_cuts(inner, partners, LEVELS, LOWEST_VIOLATION, members, signs, levels, violations)
+    found = _violated_pairs(inner)
+    for r in range(count):
+        size = np.count_nonzero(signs[r])
+        cut = Cut(
+            int(levels[r]),
+            tuple(sorted(members[r][signs[r] > 0].tolist())),
+            tuple(sorted(members[r][signs[r] < 0].tolist())),
+        )
+        found[cut] = float(violations[r]) / np.sqrt(size * (size + 1) / 2)
+    deepest = sorted(found, key=lambda cut: -found[cut])[:MOST_NEW]
+    names = used.tolist()
+    return [
+        Cut(level, tuple(names[d] for d in plus), tuple(names[d] for d in minus))
+        for level, plus, minus in deepest
+    ]
+
+
+def _violated_pairs(X: Floats) -> dict[Cut, float]:
+    """Return the violated ones among X_ij ≤ X_ii and X_ii + X_jj ≤ 1 + X_ij, and by how much."""
+    x = np.diagonal(X)
+    more = X - x[:, None]
+    both = np.triu(x[:, None] + x[None, :] - 1.0 - X, 1)
+    found = {
+        Cut(0, (int(j),), (int(i),)): float(more[i, j])
+        for i, j in np.argwhere(more > LOWEST_VIOLATION)
+    }
+    found |= {
+        Cut(1, (int(i), int(j)), ()): float(both[i, j])
+        for i, j in np.argwhere(both > LOWEST_VIOLATION)
+    }
+    return found

@@ -12,6 +12,7 @@ from qpopt.bounds.candidates import Candidates
 from qpopt.bounds.certificate import Certificate, Step
 from qpopt.bounds.reduced import Indices, reduce
 from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
+from qpopt.bounds.splits import SplitCuts
 from qpopt.instance import Instance
 from qpopt.objective import best_assignment
 
@@ -238,10 +239,10 @@ class RootBound:
             given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
-            nothing = chosen[:0]
+            nothing, zero = chosen[:0], np.zeros(0)
             self._snapshot = Step(
-                nothing, chosen, [], np.zeros(0), 0.0, [], np.zeros(0), np.zeros((0, 0)),
-                nothing, nothing,
+                nothing, chosen, SplitCuts(nothing, nothing, zero, zero, zero), [],
+                zero, 0.0, [], zero, np.zeros((0, 0)), nothing, nothing,
             )  # fmt: skip
 
 
@@ -257,10 +258,11 @@ def _snapshot(
     return Step(
         free=reduced.free,
         included=reduced.included,
-        rounds=list(current.cut_rounds),
+        splits=current.class_cuts,
+        groups=list(current.groups),
         y=np.zeros(n) if admm is None else admm.y.copy(),
         t=0.0 if admm is None else admm.t,
-        cuts=[] if admm is None else [admm.cuts.sets[r] for r in useful],
+        cuts=[] if admm is None else [admm.cuts.cuts[r] for r in useful],
         multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
         B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
         removed=nothing if removed is None else removed,

@@ -1,10 +1,9 @@
-"""The semidefinite bound: doubly non-negative, with lifted thresholds and cuts on X."""
+"""The semidefinite bound: doubly non-negative, with split thresholds and cuts on X."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,8 @@ from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.enumeration import Relaxation
 from qpopt.bounds.reduced import Floats, Indices, Reduced
 from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
-from qpopt.bounds.thresholds import LiftedThresholds, Round
+from qpopt.bounds.splits import SplitCuts
+from qpopt.bounds.thresholds import Group, Thresholds
 
 STEPS_PER_ROUND = 25
 ROUNDS_PER_CUTS = 6
@@ -42,7 +42,7 @@ class Semidefinite:
         self.rounds = 0
         self._rounds_since_change = 0
         self._settling = 0
-        self._thresholds = LiftedThresholds(reduced)
+        self._thresholds = Thresholds(reduced)
         n, m = reduced.n_free, reduced.n_select
         X = np.full((n, n), m * (m - 1) / max(n * (n - 1), 1))
         np.fill_diagonal(X, m / n)
@@ -57,13 +57,18 @@ class Semidefinite:
         return self.admm.X
 
     @property
-    def cut_rounds(self) -> list[Round]:
-        """The sets of cuts on what the classes gain."""
-        return self._thresholds.rounds
+    def class_cuts(self) -> SplitCuts:
+        """The cuts on what single classes gain, as far as they have a share."""
+        return self._thresholds.splits.cuts.useful()
+
+    @property
+    def groups(self) -> list[Group]:
+        """The cuts on what several classes gain together."""
+        return self._thresholds.groups
 
     def objective(self) -> NDArray[np.float64]:
         """Return C with Z − constant ≤ sᵀCs for every selection s of free features."""
-        C = self._thresholds.matrix - 0.5 * self.reduced.R
+        C = self._thresholds.matrix() - 0.5 * self.reduced.R
         C[np.diag_indices_from(C)] += self.reduced.b
         return C
 
@@ -91,10 +96,11 @@ class Semidefinite:
             )
             cuts = self.admm.cuts.renewed(self.X) if renew else None
             self.admm.set_objective(self.objective(), cuts)
+        moving = self._thresholds if self._settling <= 0 else None
         for _ in range(steps):
             if stop():
                 break
-            self.admm.step()
+            self.admm.step(moving)
         self._settling -= steps
         self.rounds += 1
         self._rounds_since_change += 1
@@ -106,7 +112,8 @@ class Semidefinite:
             return C, self.reduced.constant, np.zeros_like(C)
         B = self.admm.symmetric_S().astype(np.float64)
         M = -self.admm.slack(C)
-        return M, self.reduced.constant + self.reduced.n_select * self.admm.t, B
+        offset = self.reduced.constant + self.reduced.n_select * self.admm.t
+        return M, offset + self.admm.cuts.paid, B
 
     def estimate(self) -> float:
         """Return what the iterate proves but for the rounding in S: cheap, not rigorous."""
@@ -147,25 +154,24 @@ class Semidefinite:
 
     def restrict(self, reduced: Reduced) -> None:
         """Go on with a problem that has fewer free features, keeping the iterate as a start."""
-        keep = np.flatnonzero(np.isin(self.reduced.free, reduced.free))
-        rounds = [
-            replace(one, thresholds=np.ascontiguousarray(one.thresholds[:, keep]))
-            for one in self._thresholds.rounds
-        ]
+        position = np.full(self.reduced.n_free, -1)
+        position[np.isin(self.reduced.free, reduced.free)] = np.arange(reduced.n_free)
+        included = np.flatnonzero(np.isin(self.reduced.free, reduced.included))
+        cuts = self._thresholds.splits.cuts.renumbered(position, included)
         self.reduced = reduced
-        self._thresholds = LiftedThresholds(reduced, rounds)
+        self._thresholds = Thresholds(reduced, cuts, self._thresholds.groups)
         if self.admm is None or reduced.n_select < 2:
             self.admm = None
             return
         self.admm.n_select = reduced.n_select
-        self.admm.restrict(keep, self.objective())
+        self.admm.restrict(position, included, self.objective())
 
     def extend(self, reduced: Reduced) -> None:
         """Go on with a problem that has more free features, keeping the iterate as a start."""
         positions: Indices = np.searchsorted(reduced.free, self.reduced.free)
-        rounds = self._thresholds.extended(self.X, reduced, positions)
+        cuts = self._thresholds.splits.cuts.renumbered(positions, positions[:0])
         self.reduced = reduced
-        self._thresholds = LiftedThresholds(reduced, rounds)
+        self._thresholds = Thresholds(reduced, cuts, self._thresholds.groups)
         self._settling = STEPS_TO_SETTLE
         if self.admm is not None:
             self.admm.extend(positions, self.objective())

@@ -1,7 +1,8 @@
-"""Threshold cuts: an exact linear description of what the classes gain, without assignment.
+"""Thresholds: cuts on what the classes gain, without assignment, and the matrix of their average.
 
-top_k(c, s) = min over τ of kτ + Σ_d (a_cd − τ)⁺ s_d. Lifted to X = ssᵀ there is one threshold for
-every class and feature: n_select · top_k(c) ≤ Σ_i [k τ_ci X_ii + Σ_d (a_cd − τ_ci)⁺ X_id].
+top_k(c, s) = min over τ of kτ + Σ_d (a_cd − τ)⁺ s_d. Every class is bounded by an average of such
+cuts, split on features (see `qpopt.bounds.splits`) or, where classes must not get the same set,
+by cuts of several classes together (see `qpopt.bounds.overlap`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from qpopt.bounds.overlap import best_overlap, crowded_groups, overlap_cut, shares
-from qpopt.bounds.reduced import Floats, Indices, Reduced
-
-LOWEST_DIAGONAL = 1e-4
-"""Rows of X with a smaller diagonal are noise; common thresholds take the place of theirs."""
+from qpopt.bounds.overlap import OverlapCut, best_overlap, crowded_groups, overlap_cut, shares
+from qpopt.bounds.reduced import Floats, Reduced
+from qpopt.bounds.splits import SplitCuts, Splits
 
 MOST_GROUPS = 60
 """How many groups of classes get a new overlap cut at once."""
@@ -30,8 +29,8 @@ LARGEST_POOL = 300
 
 UPDATES_PER_SEPARATION = 4
 
-MOST_ROUNDS = 24
-"""How many sets of thresholds are averaged; the oldest is dropped."""
+LEAST_SHARE = 1e-6
+"""Groups with a smaller share are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,59 +53,57 @@ class Group:
     sigma: float
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One complete set of cuts: for every class, cuts whose shares add up to 1.
-
-    Parameters
-    ----------
-    weight
-        The part of this set in the average.
-    thresholds
-        Lifted thresholds, classes × free: they stand for what the groups leave of a class.
-    groups
-        Overlap cuts.
-    """
-
-    weight: float
-    thresholds: NDArray[np.float32]
-    groups: tuple[Group, ...] = ()
-
-
-class LiftedThresholds:
-    """The weighted average of several sets of cuts on what the classes gain, and its matrix.
-
-    Every set is valid, so is every average. Averaging is needed because the best thresholds for
-    one X jump; the matrix of the average moves slowly.
+class Thresholds:
+    """Cuts on what the classes gain: for every class, cuts whose shares add up to 1.
 
     Parameters
     ----------
     reduced
         The problem whose classes are bounded.
-    rounds
-        Sets of cuts to start with; without any, add one first.
+    cuts, groups
+        Cuts to start with; without any, `update` first.
+
+    Attributes
+    ----------
+    splits
+        The cuts of single classes: they stand for what the groups leave of a class.
+    groups
+        The cuts of several classes.
     """
 
-    def __init__(self, reduced: Reduced, rounds: Sequence[Round] = ()) -> None:
+    def __init__(
+        self, reduced: Reduced, cuts: SplitCuts | None = None, groups: Sequence[Group] = ()
+    ) -> None:
+        self.splits = Splits(reduced, cuts)
+        self.groups: list[Group] = list(groups)
         self._columns = reduced.columns()
         self._reduced = reduced
-        self._order = np.argsort(-self._columns, axis=1, kind="stable").astype(np.int32)
-        self._values = np.take_along_axis(self._columns, self._order, axis=1)
-        n = reduced.n_free
-        self.matrix: NDArray[np.float64] = np.zeros((n, n))
-        total = sum(one.weight for one in rounds)
-        self.rounds = [replace(one, weight=one.weight / total) for one in rounds]
         self._updates = 0
-        k = reduced.n_per_class
-        self._pool = [
-            overlap_cut(self._columns, group.classes, group.thresholds, group.sigma, k)
-            for group in (rounds[-1].groups if rounds else ())
-        ]
-        for one in self.rounds:
-            self.matrix += one.weight * self._matrix_of(one)
+        self._pool = [self._overlap_cut(group) for group in groups]
+
+    @property
+    def left(self) -> NDArray[np.float64]:
+        """What the groups leave of every class."""
+        result = np.ones(self._reduced.n_classes)
+        for group in self.groups:
+            result[list(group.classes)] -= group.share
+        return np.maximum(result, 0.0)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the symmetric matrix L with Σ_c top_k(c) ≤ sᵀLs for every selection s."""
+        n, m = self._reduced.n_free, self._reduced.n_select
+        result = np.zeros((n, n))
+        self.splits.add_to(result, self.left[self.splits.cuts.classes] * self.splits.cuts.shares)
+        diagonal = np.zeros(n)
+        for group in self.groups:
+            cut = self._overlap_cut(group)
+            constant = cut.constant + float(cut.gains[n:].sum())
+            diagonal += group.share * (cut.gains[:n] + constant / m)
+        result[np.diag_indices(n)] += diagonal
+        return result
 
     def update(self, X: Floats, weight: float, *, groups: bool = False) -> None:
-        """Give the best cuts for X the share `weight` of the average.
+        """Look for better cuts at X, and give them the share `weight`.
 
         Parameters
         ----------
@@ -117,74 +114,35 @@ class LiftedThresholds:
         groups
             Whether to look for overlap cuts.
         """
-        thresholds = self.best(X)
-        if not self.rounds:
-            weight = 1.0
-        found = self._best_groups(X, thresholds) if groups else ()
-        new = Round(weight, thresholds, found)
-        self.rounds = [replace(old, weight=old.weight * (1.0 - weight)) for old in self.rounds]
-        self.rounds.append(new)
-        self.matrix *= 1.0 - weight
-        self.matrix += weight * self._matrix_of(new)
-        if len(self.rounds) > MOST_ROUNDS:
-            self._drop_oldest()
+        single = self.splits.renew(X, weight)
+        if not groups:
+            return
+        old = [replace(group, share=group.share * (1.0 - weight)) for group in self.groups]
+        new = [replace(group, share=group.share * weight) for group in self._best_groups(X, single)]
+        self.groups = [group for group in _together(old + new) if group.share > LEAST_SHARE]
 
-    def extended(self, X: Floats, reduced: Reduced, positions: Indices) -> list[Round]:
-        """Return the sets of cuts for more features, with common thresholds for the new ones.
-
-        Parameters
-        ----------
-        X
-            The relaxed solution of the present features.
-        reduced
-            The problem with more features.
-        positions
-            Where the present features are among those of `reduced`.
-        """
-        weight = np.ones(self._columns.shape[1])
-        weight[: len(X)] = np.clip(np.diagonal(X), 0.0, 1.0)
-        common = common_thresholds(self._order, self._values, weight, self._reduced.n_per_class)
-        rounds = []
-        for one in self.rounds:
-            thresholds = np.repeat(common[:, None].astype(np.float32), reduced.n_free, axis=1)
-            thresholds[:, positions] = one.thresholds
-            rounds.append(replace(one, thresholds=thresholds))
-        return rounds
-
-    def copy(self) -> LiftedThresholds:
-        """Return an average that goes its own way from here."""
+    def copy(self) -> Thresholds:
+        """Return cuts that go their own way from here."""
         twin = copy(self)
-        twin.rounds = list(self.rounds)
+        twin.splits = self.splits.copy()
+        twin.groups = list(self.groups)
         twin._pool = list(self._pool)
-        twin.matrix = self.matrix.copy()
         return twin
 
-    def best(self, X: Floats) -> NDArray[np.float32]:
-        """Return the best thresholds for X, classes × free."""
-        from qpopt.bounds.kernels import best_thresholds
-
-        thresholds = np.empty((self._reduced.n_classes, self._reduced.n_free), dtype=np.float32)
-        best_thresholds(
-            self._order, self._values, X, self._reduced.n_per_class, LOWEST_DIAGONAL, thresholds
+    def _overlap_cut(self, group: Group) -> OverlapCut:
+        return overlap_cut(
+            self._columns, group.classes, group.thresholds, group.sigma, self._reduced.n_per_class
         )
-        return thresholds
 
-    def _best_groups(self, X: Floats, thresholds: NDArray[np.float32]) -> tuple[Group, ...]:
-        """Return overlap cuts that give less at X than the thresholds of their classes."""
-        from qpopt.bounds.kernels import lifted_values
-
+    def _best_groups(self, X: Floats, single: NDArray[np.float64]) -> list[Group]:
+        """Return overlap cuts that give less at X than the cuts of their classes."""
         k, n = self._reduced.n_per_class, self._reduced.n_free
         weight = np.ones(self._columns.shape[1])
         weight[:n] = np.clip(np.diagonal(X), 0.0, 1.0)
         if self._updates % UPDATES_PER_SEPARATION == 0:
-            crowded = crowded_groups(shares(self._order, weight, k), weight, k, MOST_GROUPS)
+            crowded = crowded_groups(shares(self.splits.order, weight, k), weight, k, MOST_GROUPS)
             self._pool += [best_overlap(self._columns, group, weight, k) for group in crowded]
         self._updates += 1
-        if not self._pool:
-            return ()
-        single = np.zeros(self._reduced.n_classes)
-        lifted_values(self._order, self._values, thresholds, X, k, single)
-        single /= self._reduced.n_select
         gains = [
             float(single[list(cut.classes)].sum() - cut.constant - cut.gains @ weight)
             for cut in self._pool
@@ -193,37 +151,21 @@ class LiftedThresholds:
         self._pool = [self._pool[j] for j in best if gains[j] > 0.0]
         kept = [gains[j] for j in best if gains[j] > 0.0]
         chosen = _packing([cut.classes for cut in self._pool], kept, self._reduced.n_classes)
-        return tuple(
-            Group(cut.classes, share, cut.thresholds, cut.sigma)
+        return [
+            Group(cut.classes, float(share), cut.thresholds, cut.sigma)
             for cut, share in zip(self._pool, chosen, strict=True)
-            if share > 1e-6
-        )
+            if share > LEAST_SHARE
+        ]
 
-    def _drop_oldest(self) -> None:
-        oldest = self.rounds.pop(0)
-        self.matrix -= oldest.weight * self._matrix_of(oldest)
-        self.matrix /= 1.0 - oldest.weight
-        rest = 1.0 - oldest.weight
-        self.rounds = [replace(one, weight=one.weight / rest) for one in self.rounds]
 
-    def _matrix_of(self, one: Round) -> NDArray[np.float64]:
-        """Return the symmetric matrix of one set of cuts, to be used with X = ssᵀ."""
-        from qpopt.bounds.kernels import lifted_matrix
-
-        reduced = self._reduced
-        n, m, k = reduced.n_free, reduced.n_select, reduced.n_per_class
-        left = np.ones(reduced.n_classes)
-        diagonal = np.zeros(n)
-        for group in one.groups:
-            left[list(group.classes)] -= group.share
-            cut = overlap_cut(self._columns, group.classes, group.thresholds, group.sigma, k)
-            constant = cut.constant + float(cut.gains[n:].sum())
-            diagonal += group.share * (cut.gains[:n] + constant / m)
-        L = np.empty((n, n))
-        lifted_matrix(self._order, self._values, one.thresholds, np.maximum(left, 0.0), k, L)
-        result: NDArray[np.float64] = (L + L.T) * (0.5 / m)
-        result[np.diag_indices(n)] += diagonal
-        return result
+def _together(groups: list[Group]) -> list[Group]:
+    """Return the groups with equal cuts made one."""
+    result: dict[tuple[Any, ...], Group] = {}
+    for group in groups:
+        key = (group.classes, group.sigma, group.thresholds.tobytes())
+        share = group.share + (result[key].share if key in result else 0.0)
+        result[key] = replace(group, share=share)
+    return list(result.values())
 
 
 def common_thresholds(

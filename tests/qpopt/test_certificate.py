@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
+from qpopt.bounds.cuts import Cut
 from qpopt.bounds.thresholds import Group
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
@@ -66,7 +67,7 @@ def test_a_step_that_leaves_out_features_is_refused(proof):
         free=step.free[1:],
         y=step.y[1:],
         B=step.B[1:, 1:],
-        rounds=[replace(one, thresholds=one.thresholds[:, 1:]) for one in step.rounds],
+        splits=replace(step.splits, feature=np.full(len(step.splits), -1)),
         cuts=[],
         multipliers=np.zeros(0),
     )
@@ -84,10 +85,10 @@ def test_a_removal_without_a_reason_is_refused(proof):
 def test_negative_multipliers_and_wrong_shares_are_refused(proof):
     instance, certificate = proof
     step = certificate.steps[0]
-    negative = replace(step, cuts=[(0, 1, 2)], multipliers=np.array([-1.0]))
+    negative = replace(step, cuts=[Cut(0, (1, 2), (0,))], multipliers=np.array([-1.0]))
     with pytest.raises(InvalidCertificate, match="non-negative"):
         check_certificate(instance, replace(certificate, steps=(negative,)))
-    short = replace(step, rounds=[replace(step.rounds[0], weight=0.5)])
+    short = replace(step, splits=replace(step.splits, shares=0.5 * step.splits.shares))
     with pytest.raises(InvalidCertificate, match="add up to 1"):
         check_certificate(instance, replace(certificate, steps=(short,)))
 
@@ -137,11 +138,9 @@ def test_arrays_of_another_shape_prove_nothing(proof, changes, message):
 )
 def test_groups_of_classes_must_be_complete(proof, classes, thresholds):
     instance, certificate = proof
-    one = certificate.steps[0].rounds[0]
     group = Group(classes, 1.0, np.array(thresholds), 0.0)
-    rounds = [replace(one, weight=1.0, groups=(group,))]
     with pytest.raises(InvalidCertificate, match="one threshold for each of its classes"):
-        check_certificate(instance, forged(certificate, rounds=rounds))
+        check_certificate(instance, forged(certificate, groups=[group]))
 
 
 def test_all_features_selected_must_really_be_all(toy):

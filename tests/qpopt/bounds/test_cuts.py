@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt.bounds.cuts import Cuts, separate
+from qpopt.bounds.cuts import Cut, Cuts, separate
 
 
 def fractional(rng, n, m):
@@ -28,12 +28,26 @@ def test_separated_cuts_are_violated_and_hold_for_selections(seed):
     cuts = Cuts(separate(X))
     if not len(cuts):
         return
-    assert (cuts.values(X) > 0).all()
-    assert len(set(cuts.sets)) == len(cuts)
+    assert (cuts.values(X) > cuts.limits).all()
+    assert len(set(cuts.cuts)) == len(cuts)
     for chosen in combinations(range(8), 4):
         s = np.zeros(8)
         s[list(chosen)] = 1.0
-        assert (cuts.values(np.outer(s, s)) <= 0).all()
+        assert (cuts.values(np.outer(s, s)) <= cuts.limits).all()
+
+
+@given(
+    st.integers(-3, 4),
+    st.lists(st.integers(0, 7), min_size=2, max_size=6, unique=True),
+    st.integers(0, 6),
+)
+def test_every_level_and_every_pair_of_sets_is_valid(level, members, n_plus):
+    cuts = Cuts([Cut(level, tuple(members[:n_plus]), tuple(members[n_plus:]))])
+    for chosen in combinations(range(8), 4):
+        s = np.isin(np.arange(8), chosen).astype(float)
+        u = s[members[:n_plus]].sum() - s[members[n_plus:]].sum()
+        missing = cuts.limits[0] - cuts.values(np.outer(s, s))[0]
+        assert missing == (u - level) * (u - level - 1) / 2
 
 
 def test_some_cuts_are_found():
@@ -42,13 +56,27 @@ def test_some_cuts_are_found():
     X[0, 0] = 1.0
     for j in (1, 2, 3):
         X[j, j] = X[0, j] = X[j, 0] = 0.6
+    assert Cut(0, (1, 2, 3), (0,)) in separate(X)
+
+
+def test_pairs_are_found():
+    X = np.diag([0.5, 0.8, 0.9])
+    X[0, 1] = X[1, 0] = 0.6
+    X[1, 2] = X[2, 1] = 0.6
     found = separate(X)
-    assert (0, 1, 2, 3) in found
-    assert (0, 1, 2) in found
+    assert Cut(0, (1,), (0,)) in found
+    assert Cut(1, (1, 2), ()) in found
+    assert Cut(0, (0,), (1,)) not in found
+
+
+def test_of_three_features_that_exclude_each_other_only_one_is_selected():
+    X = np.diag([0.5, 0.5, 0.5])
+    assert Cut(1, (0, 1, 2), ()) in separate(X)
 
 
 def test_matrices_and_values_belong_together():
-    cuts = Cuts([(0, 1, 2), (3, 0, 1, 2)], np.array([0.5, 2.0]))
+    sets = [Cut(0, (1, 2), (0,)), Cut(2, (0, 1, 2), (3,))]
+    cuts = Cuts(sets, np.array([0.5, 2.0]))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4, 4))
     X += X.T
@@ -56,11 +84,15 @@ def test_matrices_and_values_belong_together():
     cuts.add_to(M, cuts.multipliers)
     assert (M * X).sum() == pytest.approx(cuts.multipliers @ cuts.values(X))
     assert np.array_equal(M, M.T)
+    assert cuts.paid == 6.0
 
 
 def test_steps_are_short_enough():
     rng = np.random.default_rng(1)
-    sets = [tuple(rng.permutation(6)[: rng.integers(3, 6)].tolist()) for _ in range(30)]
+    sets = []
+    for _ in range(30):
+        members = rng.permutation(6)[: rng.integers(3, 6)].tolist()
+        sets.append(Cut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
     cuts = Cuts(sets)
     T = np.zeros((30, 36))
     for r in range(30):
@@ -71,11 +103,31 @@ def test_steps_are_short_enough():
     assert np.linalg.norm(scaled, 2) <= 1.0 + 1e-9
 
 
-def test_restricted_and_renewed():
-    cuts = Cuts([(0, 1, 2), (3, 1, 2), (1, 2, 4)], np.array([1.0, 0.0, 2.0]))
-    rest = cuts.restricted(np.array([1, 2, 4]), 5)
-    assert rest.sets == [(0, 1, 2)]
-    assert rest.multipliers.tolist() == [2.0]
-    renewed = cuts.renewed(np.zeros((5, 5)))
-    assert renewed.sets == [(0, 1, 2), (1, 2, 4)]
+def test_renewed_keeps_what_is_useful():
+    sets = [Cut(0, (1, 2), (0,)), Cut(0, (1, 2), (3,)), Cut(0, (2, 4), (1,))]
+    renewed = Cuts(sets, np.array([1.0, 0.0, 2.0])).renewed(np.zeros((5, 5)))
+    assert renewed.cuts == [sets[0], sets[2]]
     assert renewed.multipliers.tolist() == [1.0, 2.0]
+
+
+@given(st.integers(0, 10**6))
+def test_restricted_cuts_say_the_same(seed):
+    rng = np.random.default_rng(seed)
+    sets = []
+    for _ in range(6):
+        members = rng.permutation(7)[: rng.integers(2, 6)].tolist()
+        sets.append(Cut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
+    cuts = Cuts(sets, rng.random(6))
+    fate = rng.integers(0, 3, 7)
+    keep = np.flatnonzero(fate == 0)
+    position = np.full(7, -1)
+    position[keep] = np.arange(len(keep))
+    rest = cuts.restricted(position, np.flatnonzero(fate == 1))
+    left = [sum(fate[d] == 0 for d in cut.plus + cut.minus) > 1 for cut in sets]
+    for bits in range(1 << len(keep)):
+        s = (fate == 1).astype(float)
+        s[keep] = [bits >> p & 1 for p in range(len(keep))]
+        before = cuts.multipliers[left] @ (cuts.limits - cuts.values(np.outer(s, s)))[left]
+        inner = np.outer(s[keep], s[keep])
+        after = rest.paid - rest.multipliers @ rest.values(inner)
+        assert after == pytest.approx(before)

@@ -85,12 +85,12 @@ def test_an_extension_changes_nothing_for_the_present_features():
     bound = Semidefinite(reduce(instance, np.arange(0, 40, 2)))
     for _ in range(6):
         bound.round()
-    before, thresholds = bound.objective(), len(bound.cut_rounds)
+    before, cuts = bound.objective(), bound.class_cuts
     bound.extend(reduce(instance))
     assert bound.objective()[::2, ::2] == pytest.approx(before)
     # X has to settle before thresholds follow it.
     bound.round()
-    assert len(bound.cut_rounds) == thresholds
+    assert np.array_equal(bound.class_cuts.shares, cuts.shares)
     for _ in range(3):
         bound.round()
-    assert len(bound.cut_rounds) > thresholds
+    assert not np.array_equal(bound.class_cuts.shares, cuts.shares)

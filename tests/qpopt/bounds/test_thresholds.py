@@ -1,4 +1,4 @@
-"""Lifted thresholds and groups: never below what the classes gain."""
+"""Thresholds, splits and groups: never below what the classes gain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from qpopt import Instance
 from qpopt.bounds.reduced import reduce
-from qpopt.bounds.thresholds import LiftedThresholds
+from qpopt.bounds.thresholds import Thresholds
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets
 
@@ -33,13 +33,18 @@ def test_the_average_is_valid(instance):
     if not m:
         return
     rng = np.random.default_rng(0)
-    thresholds = LiftedThresholds(reduced)
+    thresholds = Thresholds(reduced)
     for weight in (1.0, 0.5, 0.3, 0.2):
         thresholds.update(noise(rng, n, m), weight, groups=True)
-    assert sum(one.weight for one in thresholds.rounds) == pytest.approx(1.0)
+        thresholds.splits.step(noise(rng, n, m) - 0.5, thresholds.left)
+        cuts = thresholds.splits.cuts
+        assert cuts.shares.min() >= 0.0
+        assert np.bincount(cuts.classes, weights=cuts.shares) == pytest.approx(1.0)
+        assert thresholds.left.min() >= 0.0
+    matrix = thresholds.matrix()
     for selection in all_selections(instance):
         s = np.isin(reduced.free, selection).astype(float)
-        assert s @ thresholds.matrix @ s >= gain(instance, selection) - 1e-9
+        assert s @ matrix @ s >= gain(instance, selection) - 1e-9
 
 
 def test_exact_at_a_selection_without_collisions():
@@ -48,29 +53,17 @@ def test_exact_at_a_selection_without_collisions():
     reduced = reduce(instance)
     selection = (0, 2, 3, 5)
     s = np.isin(np.arange(6), selection).astype(float)
-    thresholds = LiftedThresholds(reduced)
+    thresholds = Thresholds(reduced)
     thresholds.update(np.outer(s, s), 1.0)
     expected = np.sort(instance.A[:, selection], axis=1)[:, -2:].sum()
-    assert s @ thresholds.matrix @ s == pytest.approx(expected)
+    assert s @ thresholds.matrix() @ s == pytest.approx(expected)
 
 
 def test_groups_charge_collisions():
     A = np.tile([5.0, 4.0, 3.0, 0.0], (3, 1))
     instance = Instance(A, np.zeros((4, 4)), np.zeros(4), 3, 2)
     s = np.array([1.0, 1.0, 1.0, 0.0])
-    thresholds = LiftedThresholds(reduce(instance))
+    thresholds = Thresholds(reduce(instance))
     thresholds.update(np.outer(s, s), 1.0, groups=True)
     assert gain(instance, (0, 1, 2)) == 24.0
-    assert s @ thresholds.matrix @ s == pytest.approx(24.0)
-
-
-def test_old_rounds_are_dropped_without_a_trace(monkeypatch):
-    monkeypatch.setattr("qpopt.bounds.thresholds.MOST_ROUNDS", 3)
-    rng = np.random.default_rng(2)
-    reduced = reduce(Instance(rng.random((3, 6)), np.zeros((6, 6)), np.zeros(6), 3, 2))
-    thresholds = LiftedThresholds(reduced)
-    for _ in range(6):
-        thresholds.update(noise(rng, 6, 3), 0.4)
-    assert len(thresholds.rounds) == 3
-    again = LiftedThresholds(reduced, thresholds.rounds)
-    assert np.allclose(again.matrix, thresholds.matrix)
+    assert s @ thresholds.matrix() @ s == pytest.approx(24.0)
