@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from qpopt import Instance, Solution
 
 settings.register_profile("qpopt", deadline=None, print_blob=True)
 settings.load_profile("qpopt")
+
+# A shell starts background jobs deaf to Ctrl-C, and tests send it to themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
