@@ -205,16 +205,13 @@ class Admm:
         return rows - self.n_select * diagonal, float(diagonal.sum())
 
     def _step_cuts(self, W: Floats) -> None:
-        """Take one projected step in the multipliers of the cuts, and bring W up to date."""
-        gradient = self.cuts.values(W) - self.cuts.values(self.S) + self.cuts.limits / self.penalty
-        old = self.cuts.multipliers
-        new = np.maximum(0.0, old - self.cuts.steps * gradient)
-        self.cuts.add_to(W, new - old)
-        self.cuts.add_to(self._G, old - new)
-        self.cuts.multipliers = new
+        """Improve the multipliers of the cuts, and bring W up to date."""
+        change = self.cuts.step(W - self.S, self.penalty)
+        self.cuts.add_to(W, change)
+        self.cuts.add_to(self._G, -change)
 
     def _step_shares(self, W: Floats, thresholds: Thresholds) -> None:
-        """Take one projected step in the shares of the threshold cuts, and bring W up to date."""
+        """Improve the shares of the threshold cuts, and bring W up to date."""
         left = thresholds.left
         change = thresholds.splits.step(W - self.S, left) * left[thresholds.splits.cuts.classes]
         thresholds.splits.add_to(W, -change)

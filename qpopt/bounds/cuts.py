@@ -24,7 +24,7 @@ STARTS = 20
 LEVELS = 3
 """For every feature, up to which level a search for cuts with nothing in `minus` starts."""
 
-LARGEST = 6
+LARGEST = 9
 """The most features of a cut; larger ones slow the iteration down more than they tighten it."""
 
 MOST_NEW = 8000
@@ -85,7 +85,9 @@ class Cuts:
             np.array(column, dtype=np.int64),
             np.array(weight),
         )
-        self.steps = self._safe_steps()
+        on_diagonal = self._entries[1] == self._entries[2]
+        squares = np.where(on_diagonal, 1.0, 0.5) * self._entries[3] ** 2
+        self._squares = np.add.reduceat(squares, start[:-1]) if self.cuts else np.zeros(0)
 
     def __len__(self) -> int:
         return len(self.cuts)
@@ -108,6 +110,24 @@ class Cuts:
         from qpopt.bounds.kernels import add_cuts
 
         add_cuts(M, *self._entries, factors)
+
+    def step(self, M: Floats, penalty: float) -> NDArray[np.float64]:
+        """Improve the multipliers so that M becomes smaller; return by how much each has changed.
+
+        Parameters
+        ----------
+        M
+            The matrix; it gets what the changes add to it.
+        penalty
+            How much its squared norm counts, compared with what the limits of the cuts cost.
+        """
+        from qpopt.bounds.kernels import sweep_cuts
+
+        old = self.multipliers
+        new = old.copy()
+        sweep_cuts(M, *self._entries, self._squares, self.limits / penalty, new)
+        self.multipliers = new
+        return new - old
 
     def useful(self) -> list[int]:
         """Return the cuts that matter: those with a positive multiplier."""
@@ -147,17 +167,6 @@ class Cuts:
         multipliers = np.zeros(len(cuts))
         multipliers[: len(kept)] = self.multipliers[kept]
         return Cuts(cuts, multipliers)
-
-    def _safe_steps(self) -> NDArray[np.float64]:
-        """Return 1 / a row-wise bound of T Tᵀ, so that one step for every cut at once is stable."""
-        start, row, column, weight = self._entries
-        if not len(self):
-            return np.zeros(0)
-        low, high = np.minimum(row, column), np.maximum(row, column)
-        _, entry = np.unique(low * (int(high.max()) + 1) + high, return_inverse=True)
-        size = np.abs(weight) * np.where(row == column, 1.0, 0.5)
-        load = np.bincount(entry, weights=np.abs(weight))[entry] * size
-        return 1.0 / np.add.reduceat(load, start[:-1])
 
 
 def separate(X: Floats) -> list[Cut]:

@@ -51,3 +51,34 @@ def add_cuts(M, start, row, column, weight, factor):  # type: ignore[no-untyped-
                 else:
                     M[i, j] += 0.5 * factor[r] * weight[e]
                     M[j, i] += 0.5 * factor[r] * weight[e]
+
+
+@numba.njit(cache=True)
+def sweep_cuts(M, start, row, column, weight, squares, prices, multipliers):  # type: ignore[no-untyped-def]
+    """Choose the best multiplier of one cut after the other, the others being as they are.
+
+    Parameters
+    ----------
+    M : free × free, what the cuts are to make smaller; changed: it gets what they add
+    start, row, column, weight : the entries of the cuts
+    squares : the squared norm of the matrix of every cut
+    prices : what a unit of every multiplier costs
+    multipliers : one for every cut, ≥ 0; changed
+    """
+    for r in range(len(start) - 1):
+        total = prices[r]
+        for e in range(start[r], start[r + 1]):
+            total += weight[e] * M[row[e], column[e]]
+        old = multipliers[r]
+        new = max(0.0, old - total / squares[r])
+        if new == old:
+            continue
+        multipliers[r] = new
+        for e in range(start[r], start[r + 1]):
+            i, j = row[e], column[e]
+            if i == j:
+                M[i, i] += (new - old) * weight[e]
+            else:
+                change = 0.5 * (new - old) * weight[e]
+                M[i, j] += change
+                M[j, i] += change

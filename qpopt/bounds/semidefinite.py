@@ -17,12 +17,12 @@ from qpopt.bounds.splits import SplitCuts
 from qpopt.bounds.thresholds import Group, Thresholds
 
 STEPS_PER_ROUND = 25
-ROUNDS_PER_CUTS = 6
+ROUNDS_PER_CUTS = 2
 ROUNDS_BEFORE_GROUPS = 3
 STEPS_TO_SETTLE = 30
 """Steps after an extension with the same thresholds: X swings, and thresholds would follow it."""
 LEAST_WEIGHT = 1 / 12
-"""Smallest share of new thresholds in the average."""
+"""Smallest share of new overlap cuts in the average."""
 
 
 class Semidefinite:

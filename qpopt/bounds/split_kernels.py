@@ -73,91 +73,204 @@ def best_splits(order, values, X, n_per_class, low, feature, given, otherwise, g
 
 
 @numba.njit(cache=True)
+def _value(order, values, c, i, above, below, k, M, diagonal, one):  # type: ignore[no-untyped-def]
+    """Return what a cut of class c gives at M.
+
+    Its diagonal is read from `diagonal`; `one` is what stands for the number 1: tr M / m.
+    """
+    n = M.shape[0]
+    total, low = k * below * one, below
+    if i >= 0:
+        total += k * (above - below) * diagonal[i]
+        low = min(above, below)
+    for position in range(order.shape[1]):
+        value = values[c, position]
+        if value <= low:
+            break
+        d = order[c, position]
+        gain = max(value - below, 0.0)
+        total += gain * (diagonal[d] if d < n else one)
+        if i >= 0:
+            together = diagonal[i] if d == i or d >= n else M[i, d]
+            total += (max(value - above, 0.0) - gain) * together
+    return total
+
+
+@numba.njit(cache=True)
+def _add(order, values, c, i, above, below, k, weight, M, diagonal):  # type: ignore[no-untyped-def]
+    """Add weight · (the matrix of a cut) to M and `diagonal`, but for a multiple of I / m.
+
+    Returns that multiple.
+    """
+    n = M.shape[0]
+    constant, low = weight * k * below, below
+    if i >= 0:
+        diagonal[i] += weight * k * (above - below)
+        low = min(above, below)
+    for position in range(order.shape[1]):
+        value = values[c, position]
+        if value <= low:
+            break
+        d = order[c, position]
+        gain = max(value - below, 0.0)
+        if d < n:
+            diagonal[d] += weight * gain
+        else:
+            constant += weight * gain
+        if i < 0:
+            continue
+        change = weight * (max(value - above, 0.0) - gain)
+        if d == i or d >= n:
+            diagonal[i] += change
+        else:
+            M[i, d] += 0.5 * change
+            M[d, i] += 0.5 * change
+    return constant
+
+
+@numba.njit(cache=True)
+def _diagonal(M):  # type: ignore[no-untyped-def]
+    result = np.empty(M.shape[0])
+    for d in range(M.shape[0]):
+        result[d] = M[d, d]
+    return result
+
+
+@numba.njit(cache=True)
 def split_values(order, values, m, k, classes, feature, given, otherwise, M, result):  # type: ignore[no-untyped-def]
     """Set result_r to what cut r gives at M; a constant counts as itself times tr M / m."""
-    n = M.shape[0]
-    diagonal = np.empty(n)
-    for d in range(n):
-        diagonal[d] = M[d, d]
+    diagonal = _diagonal(M)
     one = diagonal.sum() / m
     for r in range(len(classes)):
-        c, i, above, below = classes[r], feature[r], given[r], otherwise[r]
-        total = k * below * one
-        low = below
-        if i >= 0:
-            total += k * (above - below) * diagonal[i]
-            low = min(above, below)
-        for position in range(order.shape[1]):
-            value = values[c, position]
-            if value <= low:
-                break
-            d = order[c, position]
-            gain = max(value - below, 0.0)
-            total += gain * (diagonal[d] if d < n else one)
-            if i >= 0:
-                total += (max(value - above, 0.0) - gain) * (M[i, d] if d < n else diagonal[i])
-        result[r] = total
+        result[r] = _value(
+            order, values, classes[r], feature[r], given[r], otherwise[r], k, M, diagonal, one
+        )
 
 
 @numba.njit(cache=True)
 def add_splits(order, values, m, k, classes, feature, given, otherwise, factor, M):  # type: ignore[no-untyped-def]
     """Add Σ_r factor_r · (the symmetric matrix of cut r) to M."""
-    n = M.shape[0]
-    diagonal = np.zeros(n)
+    diagonal = np.zeros(M.shape[0])
     constant = 0.0
     for r in range(len(classes)):
-        weight = factor[r]
-        if weight == 0.0:
-            continue
-        c, i, above, below = classes[r], feature[r], given[r], otherwise[r]
-        constant += weight * k * below
-        low = below
-        if i >= 0:
-            diagonal[i] += weight * k * (above - below)
-            low = min(above, below)
-        for position in range(order.shape[1]):
-            value = values[c, position]
-            if value <= low:
-                break
-            d = order[c, position]
-            gain = max(value - below, 0.0)
-            if d < n:
-                diagonal[d] += weight * gain
-            else:
-                constant += weight * gain
-            if i < 0:
-                continue
-            change = weight * (max(value - above, 0.0) - gain)
-            if d == i or d >= n:
-                diagonal[i] += change
-            else:
-                M[i, d] += 0.5 * change
-                M[d, i] += 0.5 * change
-    for d in range(n):
+        if factor[r] != 0.0:
+            constant += _add(
+                order, values, classes[r], feature[r], given[r], otherwise[r], k, factor[r], M,
+                diagonal,
+            )  # fmt: skip
+    for d in range(M.shape[0]):
         M[d, d] += diagonal[d] + constant / m
 
 
 @numba.njit(cache=True)
-def project_shares(shares, start):  # type: ignore[no-untyped-def]
-    """Replace the shares of every class by the nearest ones that are ≥ 0 and add up to 1.
+def share_curvatures(  # type: ignore[no-untyped-def]
+    order, values, m, k, feature, given, otherwise, start, power_steps, scratch, result
+):
+    """Estimate how strongly the shares of every class act: result_c becomes ‖T Tᵀ‖.
+
+    T takes a matrix to the cuts of class c less their average.
 
     Parameters
     ----------
-    shares : one for every cut; changed
     start : where the cuts of every class begin, and where the last one's end
+    power_steps : how long to iterate
+    scratch : free × free, zero; left as it was
     """
+    n = scratch.shape[0]
+    diagonal = np.zeros(n)
     for c in range(len(start) - 1):
         first, last = start[c], start[c + 1]
-        # Only differences matter, and after this they are exact however large the shares are.
-        shares[first:last] -= shares[first:last].max()
-        falling = -np.sort(-shares[first:last])
-        total, level = 0.0, 0.0
-        for p in range(last - first):
-            total += falling[p]
-            if falling[p] > (total - 1.0) / (p + 1):
-                level = (total - 1.0) / (p + 1)
-        total = 0.0
+        v = np.cos(np.arange(last - first) * 2.4)
+        for _ in range(power_steps):
+            v -= v.mean()
+            result[c] = np.sqrt((v * v).sum())
+            if result[c] == 0.0:
+                break
+            v /= result[c]
+            diagonal[:] = 0.0
+            constant = 0.0
+            for r in range(first, last):
+                constant += _add(
+                    order, values, c, feature[r], given[r], otherwise[r], k, v[r - first],
+                    scratch, diagonal,
+                )  # fmt: skip
+            diagonal += constant / m
+            one = diagonal.sum() / m
+            for r in range(first, last):
+                v[r - first] = _value(
+                    order, values, c, feature[r], given[r], otherwise[r], k, scratch, diagonal, one
+                )
+            for r in range(first, last):
+                _clear(order, values, c, feature[r], min(given[r], otherwise[r]), scratch)
+
+
+@numba.njit(cache=True)
+def _clear(order, values, c, i, low, M):  # type: ignore[no-untyped-def]
+    """Set what `_add` has changed in M back to zero."""
+    if i < 0:
+        return
+    for position in range(order.shape[1]):
+        if values[c, position] <= low:
+            break
+        d = order[c, position]
+        if d < M.shape[0]:
+            M[i, d] = M[d, i] = 0.0
+
+
+@numba.njit(cache=True)
+def sweep_shares(  # type: ignore[no-untyped-def]
+    order, values, m, k, feature, given, otherwise, start, left, lengths, shares, residual
+):
+    """Move the shares of one class after the other so that the residual becomes smaller.
+
+    Parameters
+    ----------
+    start : where the cuts of every class begin, and where the last one's end
+    left : how much of every class its cuts stand for
+    lengths : the step length of every class
+    shares : one for every cut; changed
+    residual : free × free; changed: it loses what the cuts gain
+    """
+    n = residual.shape[0]
+    diagonal = _diagonal(residual)
+    for c in range(len(start) - 1):
+        first, last = start[c], start[c + 1]
+        if left[c] <= 0.0 or last - first < 2:
+            continue
+        one = diagonal.sum() / m
+        moved = np.empty(last - first)
         for r in range(first, last):
-            shares[r] = max(shares[r] - level, 0.0)
-            total += shares[r]
-        shares[first:last] /= total
+            moved[r - first] = shares[r] + lengths[c] * left[c] * _value(
+                order, values, c, feature[r], given[r], otherwise[r], k, residual, diagonal, one
+            )
+        project_shares(moved)
+        constant = 0.0
+        for r in range(first, last):
+            change = moved[r - first] - shares[r]
+            if change != 0.0:
+                shares[r] = moved[r - first]
+                constant += _add(
+                    order, values, c, feature[r], given[r], otherwise[r], k, -left[c] * change,
+                    residual, diagonal,
+                )  # fmt: skip
+        diagonal += constant / m
+    for d in range(n):
+        residual[d, d] = diagonal[d]
+
+
+@numba.njit(cache=True)
+def project_shares(shares):  # type: ignore[no-untyped-def]
+    """Replace shares by the nearest ones that are ≥ 0 and add up to 1."""
+    # Only differences matter, and after this they are exact however large the shares are.
+    shares -= shares.max()
+    falling = -np.sort(-shares)
+    total, level = 0.0, 0.0
+    for p in range(len(shares)):
+        total += falling[p]
+        if falling[p] > (total - 1.0) / (p + 1):
+            level = (total - 1.0) / (p + 1)
+    total = 0.0
+    for r in range(len(shares)):
+        shares[r] = max(shares[r] - level, 0.0)
+        total += shares[r]
+    shares /= total

@@ -26,9 +26,12 @@ LOWEST_DIAGONAL = 0.01
 MOST_IDLE = 4
 """For how many rounds a cut is kept that has no share."""
 
+SWEEPS = 3
+"""How often the shares are improved in one step."""
+
 POWER_STEPS = 8
 CAUTION = 1.2
-"""Factor on the estimate of the largest eigenvalue, which is a little too small."""
+"""Factor on the estimates of the largest eigenvalues, which are a little too small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +109,7 @@ class Splits:
         columns = reduced.columns()
         order = np.argsort(-columns, axis=1, kind="stable").astype(np.int32)
         self._sorted = (order, np.take_along_axis(columns, order, axis=1))
-        self._length = 0.0
+        self._curvatures: Vector | None = None
         self._idle: Indices = np.zeros(len(self.cuts), dtype=np.int64)
         self._count_starts()
 
@@ -126,15 +129,15 @@ class Splits:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def renew(self, X: Floats, weight: float) -> Vector:
+    def renew(self, X: Floats) -> Vector:
         """Add the strongest cuts at X, and forget those that have had no share for long.
+
+        A new cut has no share until a step gives it one, but for the first cut of a class.
 
         Parameters
         ----------
         X
             The relaxed solution.
-        weight
-            The share that the strongest new cut of a class gets.
 
         Returns
         -------
@@ -158,14 +161,12 @@ class Splits:
         new = gains < before[:, None]
         # A cut without a split stands in both places where no split is stronger.
         new[:, 1:] &= feature[:, 1:] >= 0
-        first = np.zeros(shape)
-        first[:, 0] = 1.0 if not len(cuts) else weight
-        shares = cuts.shares * (1.0 - np.where(new[:, 0], first[:, 0], 0.0))[cuts.classes]
-        found = SplitCuts(np.nonzero(new)[0], feature[new], given[new], otherwise[new], first[new])
+        shares = np.zeros(shape)
+        if not len(cuts):
+            shares[:, 0] = 1.0
+        found = SplitCuts(np.nonzero(new)[0], feature[new], given[new], otherwise[new], shares[new])
         kept = idle < MOST_IDLE
-        self.cuts, self._idle = _merged(
-            replace(cuts, shares=shares).chosen(kept), found, idle[kept]
-        )
+        self.cuts, self._idle = _merged(cuts.chosen(kept), found, idle[kept])
         self._count_starts()
         strongest: Vector = gains[:, 0]
         return strongest
@@ -184,47 +185,46 @@ class Splits:
 
         add_splits(*self._sorted, *self._problem(), factors, M)
 
-    def step(self, residual: Floats, left: Vector) -> Vector:
-        """Move the shares along the gradient; return by how much each has changed.
+    def step(self, residual: Floats, left: Vector, sweeps: int = SWEEPS) -> Vector:
+        """Move the shares so that a residual becomes smaller; return by how much each has changed.
 
         Parameters
         ----------
         residual
-            What the shares are to make smaller.
+            What the shares are to make smaller; changed.
         left
             How much of every class these cuts stand for.
+        sweeps
+            How often to go through the classes.
         """
-        from qpopt.bounds.split_kernels import project_shares
+        from qpopt.bounds.split_kernels import sweep_shares
 
-        scale = left[self.cuts.classes]
-        if self._length == 0.0:
-            self._length = 1.0 / self._largest_eigenvalue(scale)
-        shares = self.cuts.shares + self._length * scale * self.at(residual)
-        project_shares(shares, self._start)
-        change: Vector = shares - self.cuts.shares
-        self.cuts = replace(self.cuts, shares=shares)
+        cuts = self.cuts
+        curvature = self._curvature() * left**2
+        lengths = 1.0 / np.maximum(CAUTION * curvature, 1e-12)
+        shares = cuts.shares.copy()
+        m, k, _, *problem = self._problem()
+        for _ in range(sweeps):
+            sweep_shares(
+                *self._sorted, m, k, *problem, self._start, left, lengths, shares, residual
+            )
+        self.cuts = replace(cuts, shares=shares)
+        change: Vector = shares - cuts.shares
         return change
 
-    def _largest_eigenvalue(self, scale: Vector) -> float:
-        """Estimate that of T Tᵀ, T taking X to the cuts less the average of their class."""
-        n = self._reduced.n_free
-        v = np.random.default_rng(0).standard_normal(len(self.cuts))
-        largest = 0.0
-        for _ in range(POWER_STEPS):
-            v = self._centred(v)
-            size = float(np.linalg.norm(v))
-            if size == 0.0:
-                break
-            M = np.zeros((n, n), dtype=np.float32)
-            self.add_to(M, scale * v / size)
-            v = self._centred(scale * self.at(M))
-            largest = float(np.linalg.norm(v))
-        return max(CAUTION * largest, 1e-12)
+    def _curvature(self) -> Vector:
+        """Return, for every class, how strongly its shares act; found anew for new cuts only."""
+        from qpopt.bounds.split_kernels import share_curvatures
 
-    def _centred(self, v: Vector) -> Vector:
-        average = np.add.reduceat(v, self._start[:-1]) / np.diff(self._start)
-        result: Vector = v - average[self.cuts.classes]
-        return result
+        if self._curvatures is None:
+            n = self._reduced.n_free
+            self._curvatures = np.zeros(self._reduced.n_classes)
+            m, k, _, *problem = self._problem()
+            share_curvatures(
+                *self._sorted, m, k, *problem, self._start, POWER_STEPS,
+                np.zeros((n, n), dtype=np.float32), self._curvatures,
+            )  # fmt: skip
+        return self._curvatures
 
     def _problem(self) -> tuple[int, int, Indices, Indices, Vector, Vector]:
         cuts = self.cuts
@@ -232,10 +232,10 @@ class Splits:
         return m, k, cuts.classes, cuts.feature, cuts.given, cuts.otherwise
 
     def _count_starts(self) -> None:
-        """Note where the cuts of every class begin; the step length has to be found anew."""
+        """Note where the cuts of every class begin; step lengths have to be found anew."""
         counts = np.bincount(self.cuts.classes, minlength=self._reduced.n_classes)
         self._start = np.concatenate([[0], np.cumsum(counts)])
-        self._length = 0.0
+        self._curvatures = None
 
 
 def _merged(kept: SplitCuts, found: SplitCuts, idle: Indices) -> tuple[SplitCuts, Indices]:

@@ -103,18 +103,18 @@ class Thresholds:
         return result
 
     def update(self, X: Floats, weight: float, *, groups: bool = False) -> None:
-        """Look for better cuts at X, and give them the share `weight`.
+        """Look for better cuts at X.
 
         Parameters
         ----------
         X
             The relaxed solution.
         weight
-            The share, between 0 and 1.
+            The share of new overlap cuts in the average with those there are, between 0 and 1.
         groups
             Whether to look for overlap cuts.
         """
-        single = self.splits.renew(X, weight)
+        single = self.splits.renew(X)
         if not groups:
             return
         old = [replace(group, share=group.share * (1.0 - weight)) for group in self.groups]

@@ -87,20 +87,28 @@ def test_matrices_and_values_belong_together():
     assert cuts.paid == 6.0
 
 
-def test_steps_are_short_enough():
+def test_steps_end_at_the_best_multipliers():
     rng = np.random.default_rng(1)
     sets = []
-    for _ in range(30):
+    for _ in range(12):
         members = rng.permutation(6)[: rng.integers(3, 6)].tolist()
         sets.append(Cut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
-    cuts = Cuts(sets)
-    T = np.zeros((30, 36))
-    for r in range(30):
-        M = np.zeros((6, 6))
-        cuts.add_to(M, np.eye(30)[r])
-        T[r] = M.ravel()
-    scaled = np.sqrt(cuts.steps)[:, None] * T
-    assert np.linalg.norm(scaled, 2) <= 1.0 + 1e-9
+    cuts = Cuts(sets, rng.random(12))
+    M = rng.normal(size=(6, 6))
+    M += M.T
+    before, first = M.copy(), cuts.multipliers.copy()
+    values = [np.inf]
+    for _ in range(3000):
+        cuts.step(M, penalty=2.0)
+        values.append(0.5 * (M * M).sum() + cuts.paid / 2.0)
+    assert (np.diff(values) <= 1e-12).all()
+    expected = before.copy()
+    cuts.add_to(expected, cuts.multipliers - first)
+    assert pytest.approx(expected) == M
+    # The conditions of optimality: no gradient where it could be followed.
+    gradient = cuts.values(M) + cuts.limits / 2.0
+    assert (gradient >= -1e-6).all()
+    assert np.abs(gradient[cuts.multipliers > 0]).max() < 1e-6
 
 
 def test_renewed_keeps_what_is_useful():

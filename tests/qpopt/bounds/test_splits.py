@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -73,11 +73,11 @@ def test_a_split_sees_what_a_plain_threshold_does_not():
     X = np.zeros((4, 4))
     X[:2, :2] = X[2:, 2:] = 0.5
     splits = Splits(reduce(instance))
-    assert splits.renew(X, 1.0) == pytest.approx(4.0)
+    assert splits.renew(X) == pytest.approx(4.0)
     A = np.array([[4.0, 3.0, 1.0, 0.0]])
     splits = Splits(reduce(Instance(A, np.zeros((4, 4)), np.zeros(4), 2, 1)))
     # Given 0 it gains 4, otherwise 1; the diagonal alone would allow ½ · 4 + ½ · 3.
-    assert splits.renew(X, 1.0) == pytest.approx(2.5)
+    assert splits.renew(X) == pytest.approx(2.5)
     assert splits.cuts.shares @ splits.at(X) == pytest.approx(2.5)
 
 
@@ -103,7 +103,7 @@ def test_cuts_without_a_share_are_forgotten():
         X = rng.random((7, 7))
         X = (X + X.T) / 2
         np.fill_diagonal(X, 4 / 7)
-        splits.renew(X, 1.0)
+        splits.renew(X)
     assert len(splits.cuts) <= 3 * 2 * (MOST_IDLE + 1)
     assert np.bincount(splits.cuts.classes, weights=splits.cuts.shares) == pytest.approx(1.0)
 
@@ -124,25 +124,49 @@ def test_decided_features_leave_the_same_cuts(seed):
         assert fewer.at(np.outer(t, t)) == pytest.approx(splits.at(np.outer(s, s)))
 
 
-@given(st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=6), min_size=1, max_size=4))
-def test_projection_is_the_nearest_point(rows):
-    given_shares = np.concatenate([np.array(row) for row in rows])
-    shares = given_shares.copy()
-    start = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    project_shares(shares, start)
-    for first, last in pairwise(start.tolist()):
-        part, wanted = shares[first:last], given_shares[first:last]
-        assert part.min() >= 0.0
-        assert part.sum() == pytest.approx(1.0)
-        # Nearest: the direction to the wanted point has no component along the simplex.
-        slack = wanted - part
-        assert (slack <= slack[part > 0].max() + 1e-9).all()
-        assert np.ptp(slack[part > 0]) <= 1e-9
+@given(st.integers(0, 10**6))
+def test_a_sweep_makes_the_residual_smaller_and_keeps_account(seed):
+    rng = np.random.default_rng(seed)
+    reduced = reduce(problem(seed, included=(2,)))
+    splits = Splits(reduced, any_cuts(rng, 6, 3))
+    residual = rng.normal(size=(6, 6))
+    residual += residual.T
+    left = rng.uniform(0.1, 1.0, 3)
+    before = residual.copy()
+    change = splits.step(residual, left, sweeps=1)
+    expected = before.copy()
+    splits.add_to(expected, -change * left[splits.cuts.classes])
+    assert residual == pytest.approx(expected)
+    assert np.linalg.norm(residual) <= np.linalg.norm(before) + 1e-12
+
+
+def test_sweeps_end_at_the_nearest_average():
+    rng = np.random.default_rng(4)
+    reduced = reduce(problem(4))
+    splits = Splits(reduced, any_cuts(rng, 7, 3))
+    wanted = rng.dirichlet(np.ones(4), 3).ravel()
+    residual = np.zeros((7, 7))
+    splits.add_to(residual, wanted - splits.cuts.shares)
+    splits.step(residual, np.ones(3), sweeps=20_000)
+    assert np.abs(residual).max() < 1e-6
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=6))
+def test_projection_is_the_nearest_point(row):
+    wanted = np.array(row)
+    shares = wanted.copy()
+    project_shares(shares)
+    assert shares.min() >= 0.0
+    assert shares.sum() == pytest.approx(1.0)
+    # Nearest: the direction to the wanted point has no component along the simplex.
+    slack = wanted - shares
+    assert (slack <= slack[shares > 0].max() + 1e-9).all()
+    assert np.ptp(slack[shares > 0]) <= 1e-9
 
 
 @given(st.lists(st.floats(-1e15, 1e15), min_size=1, max_size=6))
 def test_shares_add_up_to_one_however_far_the_step(row):
     shares = np.array(row)
-    project_shares(shares, np.array([0, len(row)]))
+    project_shares(shares)
     assert shares.min() >= 0.0
     assert abs(shares.sum() - 1.0) <= 1e-15 * len(row)
