@@ -38,26 +38,44 @@ def solve_compact(instance: Instance, solver: Solver | None, settings: Settings)
 
     def work() -> None:
         search_first(incumbent)
-        incumbent.say("building the model")
-        model = compile_compact(instance, quadratic=keep)
-
-        callbacks: bool = settings.option("callbacks", True)
-        every_round_counts = not (callbacks and solver.supports.lazy_callback)
-
-        def separate(x: NDArray[np.float64]) -> Rows | None:
-            assignment = model.block("w", x) > 0.5
-            return duplicate_cuts(
-                assignment,
-                instance.n_per_class,
-                model.blocks["w"],
-                model.n_variables,
-                ahead=every_round_counts,
-            )
-
-        solve_lazily(model, solver, incumbent, separate, callbacks=callbacks)
+        run_compact(incumbent, solver, quadratic=keep, callbacks=settings.option("callbacks", True))
 
     incumbent.run(work)
     return incumbent.solution()
+
+
+def run_compact(
+    incumbent: Incumbent, solver: Solver, *, quadratic: bool, callbacks: bool = True
+) -> None:
+    """Build the compact model of the incumbent's instance and solve it.
+
+    Parameters
+    ----------
+    incumbent
+        Gets solutions and bounds.
+    solver
+        A solver that can take the model.
+    quadratic
+        Whether redundancy stays a product.
+    callbacks
+        Whether cuts are added while the solver runs, where it can do that.
+    """
+    instance = incumbent.instance
+    incumbent.say("building the model")
+    model = compile_compact(instance, quadratic=quadratic)
+    every_round_counts = not (callbacks and solver.supports.lazy_callback)
+
+    def separate(x: NDArray[np.float64]) -> Rows | None:
+        assignment = model.block("w", x) > 0.5
+        return duplicate_cuts(
+            assignment,
+            instance.n_per_class,
+            model.blocks["w"],
+            model.n_variables,
+            ahead=every_round_counts,
+        )
+
+    solve_lazily(model, solver, incumbent, separate, callbacks=callbacks)
 
 
 def _sizes(instance: Instance) -> list[Size]:

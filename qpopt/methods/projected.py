@@ -25,6 +25,9 @@ def solve_projected(instance: Instance, solver: Solver | None, settings: Setting
         default.
     enumerate
         False to leave the proof to bounds and branching alone, even where few selections are left.
+    hand_over
+        False to leave out HiGHS, which otherwise gets a share of the time where what is left is
+        small.
     certificate
         A path to save the certificate of the root bound to.
     checkpoint
@@ -32,7 +35,7 @@ def solve_projected(instance: Instance, solver: Solver | None, settings: Setting
         exists already, the proof goes on from there. Not together with a certificate, which has no
         words for what was decided before.
     """
-    settings.check_options("search_seconds", "enumerate", "certificate", "checkpoint")
+    settings.check_options("search_seconds", "enumerate", "hand_over", "certificate", "checkpoint")
     path = settings.option("checkpoint", None)
     if path is not None and settings.option("certificate", None) is not None:
         raise InvalidArgument(

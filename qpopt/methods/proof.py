@@ -1,6 +1,7 @@
 """Proof: a solution by search, then bounds, until nothing better can be left.
 
-Where few selections are left at any point, they are all looked at instead.
+Where few selections are left at any point, they are all looked at instead; where the model of what
+is left is small, the MIP solver gets a share of the time.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ MOST_SECONDS_OF_ENUMERATION = 5.0
 
 SHARE_AFTER_BOUNDS = 0.3
 MOST_SECONDS_AFTER_BOUNDS = 60.0
+SHARE_OF_SOLVER = 0.1
+MOST_SECONDS_OF_SOLVER = 5.0
+SHARE_OF_SOLVER_AFTER_BOUNDS = 0.2
+MOST_SECONDS_OF_SOLVER_AFTER_BOUNDS = 60.0
 SHARE_OF_LINEAR = 0.1
 MOST_SECONDS_OF_LINEAR = 5.0
 
@@ -70,6 +75,7 @@ class Proof:
         self.tree: Tree | None = None
         enumerates = bool(incumbent.settings.option("enumerate", True))
         self.most_selections = MOST_SELECTIONS if enumerates else 0
+        self.hands_over = bool(incumbent.settings.option("hand_over", True))
         whole = reduce(instance)
         # Always replaced as a whole: an interruption must not find features in no part at all.
         self._parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
@@ -90,7 +96,14 @@ class Proof:
 
     def _phases(self) -> list[Callable[[], None]]:
         if self._reached is None:
-            return [self._search, self._enumerate, self._linear, self._semidefinite, self._branch]
+            return [
+                self._search,
+                self._enumerate,
+                self._linear,
+                self._ask_solver,
+                self._semidefinite,
+                self._branch,
+            ]
         if len(self._parts) == 1:
             return [self._semidefinite, self._branch]
         return [self._branch]
@@ -210,6 +223,24 @@ class Proof:
             forced = reduced.free[found.without_feature <= objective]
             self._narrow(reduced.free[undecided], np.union1d(reduced.included, forced))
 
+    def _ask_solver(self) -> None:
+        """Let the MIP solver try, if the model is small and no certificate is asked for."""
+        if self.incumbent.settings.option("certificate", None) is None:
+            (part,) = self._parts
+            rest = reduce(self.instance, part.free, part.included)
+            self._hand_over(rest, SHARE_OF_SOLVER, MOST_SECONDS_OF_SOLVER)
+
+    def _hand_over(self, rest: Reduced, share: float, most: float) -> bool:
+        """Hand what is left to the MIP solver, if it is small; tell whether that was all."""
+        from qpopt.methods.handing import hand_over  # pyomo takes a second to import
+
+        if not self.hands_over or not 0 < rest.n_select <= rest.n_free:
+            return False
+        done = hand_over(self.incumbent, rest, self._part_of_time(share, most))
+        if done:
+            self._parts = ()
+        return done
+
     def _semidefinite(self) -> None:
         if self.incumbent.settings.option("certificate", None) is None:
             (part,) = self._parts
@@ -248,7 +279,10 @@ class Proof:
         if self.root is not None:
             relaxation = None if start is None else start.relaxation()
             seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
-            if self._look_at_all(nodes[0].reduced, relaxation, seconds):
+            rest = nodes[0].reduced
+            if self._look_at_all(rest, relaxation, seconds) or self._hand_over(
+                rest, SHARE_OF_SOLVER_AFTER_BOUNDS, MOST_SECONDS_OF_SOLVER_AFTER_BOUNDS
+            ):
                 return
         self.tree = Tree(self.incumbent, nodes, self.most_selections)
         self.tree.run(self._stop_branching)

@@ -34,6 +34,7 @@ OPTIONS: Mapping[str, Callable[[str, Any], object]] = {
     "certificate": _writable,
     "checkpoint": _writable,
     "enumerate": _arguments.yes_or_no,
+    "hand_over": _arguments.yes_or_no,
     "max_rounds": partial(_arguments.whole_number, least=1),
     "objective": partial(_arguments.one_of, known=FORMS),
     "round_time_limit": _SECONDS,

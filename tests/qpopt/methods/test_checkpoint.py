@@ -16,6 +16,9 @@ from qpopt.search.run import SearchResult
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
+SLOWLY = {"enumerate": False, "hand_over": False}
+"""Options that leave a proof to bounds and branching."""
+
 
 def interrupted_after(count):
     """Progress that interrupts the solve at its `count`-th message after a bound is known."""
@@ -34,7 +37,7 @@ def interrupted_after(count):
 @given(awkward_instances(max_features=8))
 def test_many_interruptions_do_not_change_the_optimum(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("proof") / "checkpoint.npz"
-    options = {"search_seconds": 0.0, "enumerate": False, "checkpoint": path}
+    options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
     best = brute_force(instance).objective
     for count in (0, 3, 6, 9, 10**9):
         solution = solve(instance, gap=0.0, options=options, progress=interrupted_after(count))
@@ -49,7 +52,7 @@ def test_many_interruptions_do_not_change_the_optimum(tmp_path_factory, instance
 
 def test_the_tree_goes_on_where_it_stopped(tmp_path):
     path = tmp_path / "checkpoint.npz"
-    options = {"search_seconds": 0.1, "enumerate": False, "checkpoint": path}
+    options = {"search_seconds": 0.1, **SLOWLY, "checkpoint": path}
     instance = generate(24, 8, 6, 3, structure="clustered")
     first = solve(instance, options=options, progress=in_the_tree)
     assert first.status is Status.INTERRUPTED
@@ -77,7 +80,7 @@ def in_the_tree(point, note):
 def test_a_solve_that_ends_at_once_keeps_what_was_reached(tmp_path, arguments):
     path = tmp_path / "checkpoint.npz"
     instance = generate(24, 8, 6, 3, structure="clustered")
-    options = {"search_seconds": 0.1, "enumerate": False, "checkpoint": path}
+    options = {"search_seconds": 0.1, **SLOWLY, "checkpoint": path}
     first = solve(instance, options=options, progress=in_the_tree)
     before = Checkpoint.load(path, instance)
     second = solve(instance, options=options, **arguments)
@@ -142,7 +145,7 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
     interrupted = True
     while interrupted:
         path = tmp_path / f"{len(seen)}.npz"
-        options = {"search_seconds": 0.0, "enumerate": False, "checkpoint": path}
+        options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
         before = sys.gettrace()
         sys.settrace(InterruptedAtNewLine(seen))
         try:
@@ -178,7 +181,7 @@ def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path, monkeypat
         elif note == "searching" and path.parent.exists():
             path.parent.rmdir()
 
-    options = {"search_seconds": 0.0, "enumerate": False, "checkpoint": path}
+    options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
     solution = solve(instance, gap=0.0, options=options, progress=without_folder_for_a_while)
     assert solution.status is Status.OPTIMAL
     assert any("Cannot write" in note for note in notes)

@@ -17,7 +17,7 @@ from tests.brute_force import brute_force
 @settings(max_examples=60)
 @given(awkward_instances(), st.sampled_from([0.0, 0.01]), st.booleans())
 def test_ends_at_the_optimum(instance, search_seconds, enumerates):
-    options = {"search_seconds": search_seconds, "enumerate": enumerates}
+    options = {"search_seconds": search_seconds, "enumerate": enumerates, "hand_over": False}
     solution = solve(instance, method="projected", gap=0.0, options=options)
     best = brute_force(instance).objective
     assert solution.status is Status.OPTIMAL
@@ -33,7 +33,7 @@ def test_every_bound_of_the_trace_is_valid(instance):
     solve(
         instance,
         method="projected",
-        options={"search_seconds": 0.0, "enumerate": False},
+        options={"search_seconds": 0.0, "enumerate": False, "hand_over": False},
         progress=lambda point, note: points.append(point),
     )
     best = brute_force(instance).objective

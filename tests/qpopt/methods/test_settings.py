@@ -10,7 +10,13 @@ WRONG = {
     "compact": {"objective": 1, "callbacks": "no", "search_steps": 2.5},
     "qcqp": {"search_steps": "many"},
     "paper": {"max_rounds": 0, "round_time_limit": "long", "objective": "cubic"},
-    "projected": {"search_seconds": "long", "enumerate": 1, "certificate": 3, "checkpoint": 0},
+    "projected": {
+        "search_seconds": "long",
+        "enumerate": 1,
+        "hand_over": 0,
+        "certificate": 3,
+        "checkpoint": 0,
+    },
     "search": {"step_limit": -1, "target": float("nan")},
 }
 CASES = [(method, name, value) for method in WRONG for name, value in WRONG[method].items()]
