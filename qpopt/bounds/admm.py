@@ -5,8 +5,8 @@ Dual: min n_select · t + hᵀν over y, t, N ≥ 0, ν ≥ 0, S ⪰ 0 with D = 
 D = ½(yeᵀ + eyᵀ) − n_select Diag(y) + tI + Tᵀν − C. X is the multiplier of D = S + N.
 
 C itself is an average of cuts on what the classes gain, and their shares are dual variables too.
-One step minimises the augmented Lagrangian over (y, t), N, ν and the shares (both linearised) and
-S in turn; the last is one eigen-decomposition, of which only the negative part is needed.
+One step minimises the augmented Lagrangian over (y, t), N, every ν, the shares of every class and S
+in turn; the last is one eigen-decomposition, of which only the negative part is needed.
 """
 
 from __future__ import annotations
