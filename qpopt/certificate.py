@@ -94,7 +94,11 @@ def _check_shapes(instance: Instance, step: Step) -> None:
             raise InvalidCertificate(f"{label} names a feature twice.")
         if len(indices) and not (indices.min() >= 0 and indices.max() < instance.n_features):
             raise InvalidCertificate(f"{label} names a feature that does not exist.")
-    for label, array, shape in (("y", step.y, (n,)), ("B", step.B, (n, n))):
+    for label, array, shape in (
+        ("y", step.y, (n,)),
+        ("B", step.B, (n, n)),
+        ("points", step.points, (len(step.removed), n)),
+    ):
         values = np.asarray(array)
         if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
             raise InvalidCertificate(f"{label} must hold finite numbers of the shape {shape}.")
@@ -145,14 +149,17 @@ def _step_bounds(
     B = np.asarray(step.B, dtype=np.float64)
     B = np.tril(B) + np.tril(B, -1).T
     limits = _limits(step)
-    shift = constant + m * step.t + limits + m * _deficit(B)
+    deficit = _deficit(B)
+    shift = constant + m * step.t + limits
     shift += 1e-12 * (abs(constant) + limits + m * m * float(np.abs(M).max()))
     shift += 1e-13 * m**3 * float(np.abs(M + B).max())
     value, plus, minus = _pattern_bounds(M + B, m)
+    value, plus, minus = value + m * deficit, plus + m * deficit, minus + m * deficit
     names = step.free.tolist()
+    by_points = _point_bounds(M + B, B, m, deficit, step)
     return (
         value + shift,
-        {d: plus[p] + shift for p, d in enumerate(names)},
+        {d: min(plus[p], by_points.get(d, inf)) + shift for p, d in enumerate(names)},
         {d: minus[p] + shift for p, d in enumerate(names)},
     )
 
@@ -235,6 +242,34 @@ def _group_gains(instance: Instance, step: Step, group: Group) -> tuple[Matrix, 
     constant = k * float(np.sum(group.thresholds)) + group.sigma * (k - 1) * q * (q - 1) / 2
     constant += float(best[step.included].sum())
     return group.share * best[step.free], group.share * constant
+
+
+def _point_bounds(Q: Matrix, B: Matrix, m: int, deficit: float, step: Step) -> dict[int, float]:
+    """Bound sᵀQs − sᵀBs over selections s that contain a feature, by a tangent of −sᵀBs at a point.
+
+    B + deficit · I is positive semidefinite, so −sᵀBs ≤ pᵀBp − 2pᵀBs + deficit · ‖s − p‖², and
+    p ≥ 0 makes that norm at most m + ‖p‖². Of Q, every selected row counts with its diagonal, its
+    entry at the feature twice, and its m − 2 largest others.
+    """
+    position = {d: p for p, d in enumerate(step.free.tolist())}
+    n = len(Q)
+    off = Q.copy()
+    np.fill_diagonal(off, -inf)
+    rows = np.diagonal(Q) + np.sort(off, axis=1)[:, n - max(m - 2, 0) :].sum(axis=1)
+    result = {}
+    for feature, point in zip(step.removed.tolist(), step.points, strict=True):
+        if feature not in position or m < 2:
+            continue
+        d, p = position[feature], np.asarray(point, dtype=np.float64)
+        if p.min() < 0:
+            raise InvalidCertificate("A point has a negative coordinate.")
+        tangent = 2 * (B @ p)
+        others = np.delete(2 * Q[d] + rows - tangent, d)
+        value = Q[d, d] - tangent[d] + float(p @ B @ p) + deficit * (m + float(p @ p))
+        value += float(np.sort(others)[n - m :].sum())
+        size = (float(p.sum()) + m) ** 2 * float(np.abs(B).max()) + m**2 * float(np.abs(Q).max())
+        result[feature] = value + 1e-13 * n * size
+    return result
 
 
 def _multiplier_matrix(step: Step, m: int) -> Matrix:

@@ -43,6 +43,9 @@ class Step:
         The matrix that is shown to be nearly positive semidefinite.
     removed, forced
         Features that this step excludes from, and includes in, every better solution.
+    points
+        For every feature in `removed`, a point that proves it (see `qpopt.bounds.forcing`); all 0
+        where the rows of M + B are enough.
     """
 
     free: Indices
@@ -56,6 +59,7 @@ class Step:
     B: Floats
     removed: Indices
     forced: Indices
+    points: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,7 @@ class Certificate:
                 "B": step.B[np.triu_indices(len(step.B))],
                 "removed": step.removed,
                 "forced": step.forced,
+                "points": step.points,
             }
             entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
             arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
@@ -173,4 +178,5 @@ def _step(archive: Any, number: int, record: Any) -> Step:
         B=B,
         removed=read("removed"),
         forced=read("forced"),
+        points=read("points"),
     )

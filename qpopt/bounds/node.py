@@ -84,13 +84,12 @@ class Node:
             before = self.bound
             current = self._current()
             current.round(stop=stop)
-            features = current.features()
+            features, found = current.proof(objective, stop)
             self.bound = min(self.bound, features.value)
             free = self.reduced.free
-            self._decide(
-                free[features.with_feature <= objective],
-                free[features.without_feature <= objective],
-            )
+            useless = features.with_feature <= objective
+            useless[found.features] = True
+            self._decide(free[useless], free[features.without_feature <= objective])
             left = self.bound - objective
             if number >= 3 and before - self.bound < LEAST_PROGRESS * left:
                 break

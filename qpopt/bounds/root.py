@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qpopt.bounds.candidates import Candidates
 from qpopt.bounds.certificate import Certificate, Step
-from qpopt.bounds.reduced import Indices, reduce
+from qpopt.bounds.reduced import Floats, Indices, reduce
 from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
 from qpopt.bounds.splits import SplitCuts
 from qpopt.instance import Instance
@@ -149,7 +149,7 @@ class RootBound:
         if whole:
             estimate = self.latest = current.estimate()
             if estimate + WORTH_PROVING * abs(estimate) < self._rest:
-                self._prove()
+                self._prove(stop)
         elif self._rounds_left == 0:
             self._grow()
 
@@ -193,12 +193,14 @@ class RootBound:
             current.extend(self._reduced)
         current.with_cuts = self._cuts and current.reduced.n_free >= min(CUTS_FROM, self.n_free)
 
-    def _prove(self) -> None:
+    def _prove(self, stop: Callable[[], bool] = lambda: False) -> None:
         current = self._current()
-        features = current.features()
         # The check of a certificate rounds in its own way, so features go only where it is clear.
         limit = self.objective - CLEARLY * max(1.0, abs(self.objective))
-        removed = current.reduced.free[features.with_feature <= limit]
+        features, found = current.proof(limit, stop)
+        useless = features.with_feature <= limit
+        useless[found.features] = True
+        removed = current.reduced.free[useless]
         forced = current.reduced.free[features.without_feature <= limit]
         better = features.value < self._rest
         if better:
@@ -206,7 +208,9 @@ class RootBound:
         if len(removed) + len(forced) >= max(1.0, WORTH_REMOVING * self.n_free):
             if not better and self._snapshot is not None:
                 self._steps.append(self._snapshot)
-            self._steps.append(_snapshot(current, removed, forced))
+            points = np.zeros((len(useless), self.n_free), dtype=np.float32)
+            points[found.features] = found.points
+            self._steps.append(_snapshot(current, removed, forced, points[useless]))
             self._snapshot = None
             self._decide(removed, forced)
         elif better:
@@ -242,7 +246,7 @@ class RootBound:
             nothing, zero = chosen[:0], np.zeros(0)
             self._snapshot = Step(
                 nothing, chosen, SplitCuts(nothing, nothing, zero, zero, zero), [],
-                zero, 0.0, [], zero, np.zeros((0, 0)), nothing, nothing,
+                zero, 0.0, [], zero, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)),
             )  # fmt: skip
 
 
@@ -250,6 +254,7 @@ def _snapshot(
     current: Semidefinite,
     removed: Indices | None = None,
     forced: Indices | None = None,
+    points: Floats | None = None,
 ) -> Step:
     nothing = np.zeros(0, dtype=np.int64)
     admm, reduced = current.admm, current.reduced
@@ -267,4 +272,5 @@ def _snapshot(
         B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
         removed=nothing if removed is None else removed,
         forced=nothing if forced is None else forced,
+        points=np.zeros((0, n)) if points is None else points,
     )

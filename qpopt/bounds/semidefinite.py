@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from qpopt.bounds.admm import Admm
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.enumeration import Relaxation
+from qpopt.bounds.forcing import Forced, unselectable
 from qpopt.bounds.reduced import Floats, Indices, Reduced
 from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
 from qpopt.bounds.splits import SplitCuts
@@ -126,24 +128,48 @@ class Semidefinite:
 
     def features(self) -> RowBound:
         """Return what the iterate proves, for all selections and with any one feature decided."""
+        return self.proof()[0]
+
+    def proof(
+        self, limit: float = -inf, stop: Callable[[], bool] = lambda: False
+    ) -> tuple[RowBound, Forced]:
+        """Return what the iterate proves, and the features that are in no solution above a limit.
+
+        Parameters
+        ----------
+        limit
+            The Z that only better solutions exceed.
+        stop
+            Asked from time to time while features are looked for; when it says so, those found
+            until then are returned.
+
+        Returns
+        -------
+        tuple
+            The bound, for all selections and with any one feature decided; and the features, by
+            their positions, with a point each: more than the bound with a feature tells.
+        """
         M, offset, B = self.certificate_parts()
-        bound = row_bound(M + B, self.reduced.n_select)
-        shift = offset + self._shift(M, offset, B)
+        Q, m = M + B, self.reduced.n_select
+        deficit, rounding = eigenvalue_deficit(B), self._rounding(M, offset)
+        bound = row_bound(Q, m)
+        shift = offset + m * deficit + rounding
+        diagonal = np.diagonal(self.X).astype(np.float64)
+        found = unselectable(Q, B, deficit, m, limit - offset - rounding, diagonal, stop)
         return RowBound(
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
-        )
+        ), found
 
     def relaxation(self) -> Relaxation:
         """Return what the iterate proves of every single selection."""
         M, offset, B = self.certificate_parts()
-        return Relaxation(offset + self._shift(M, offset, B), M + B)
+        paid = self.reduced.n_select * eigenvalue_deficit(B) + self._rounding(M, offset)
+        return Relaxation(offset + paid, M + B)
 
-    def _shift(self, M: NDArray[np.float64], offset: float, B: NDArray[np.float64]) -> float:
-        """Return what makes up for B not being positive semidefinite, and for rounding."""
-        m = self.reduced.n_select
-        # M is a sum of some thousand terms at the most, each rounded.
-        size = abs(offset) + m * m * float(np.abs(M).max())
-        return m * eigenvalue_deficit(B) + 64 * self.reduced.n_classes * EPS * size
+    def _rounding(self, M: NDArray[np.float64], offset: float) -> float:
+        """Return what adding up M can have lost: some thousand terms at the most, each rounded."""
+        size = abs(offset) + self.reduced.n_select**2 * float(np.abs(M).max())
+        return 64 * self.reduced.n_classes * EPS * size
 
     def copy(self) -> Semidefinite:
         """Return an iterate that goes its own way from here."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
 from qpopt.bounds.cuts import Cut
+from qpopt.bounds.root import RootBound
 from qpopt.bounds.thresholds import Group
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
@@ -70,6 +71,7 @@ def test_a_step_that_leaves_out_features_is_refused(proof):
         splits=replace(step.splits, feature=np.full(len(step.splits), -1)),
         cuts=[],
         multipliers=np.zeros(0),
+        points=np.zeros((0, 49)),
     )
     with pytest.raises(InvalidCertificate, match="leaves out"):
         check_certificate(instance, replace(certificate, steps=(shorter,)))
@@ -77,9 +79,32 @@ def test_a_step_that_leaves_out_features_is_refused(proof):
 
 def test_a_removal_without_a_reason_is_refused(proof):
     instance, certificate = proof
-    step = replace(certificate.steps[0], removed=certificate.steps[0].free[:1])
-    with pytest.raises(InvalidCertificate, match="removes feature"):
+    first = certificate.steps[0]
+    for point in (np.zeros((1, 50)), np.full((1, 50), 8 / 50)):
+        step = replace(first, removed=first.free[:1], points=point)
+        with pytest.raises(InvalidCertificate, match="removes feature"):
+            check_certificate(instance, replace(certificate, steps=(step,), objective=0.0))
+    step = replace(first, removed=first.free[:1], points=np.full((1, 50), -1.0))
+    with pytest.raises(InvalidCertificate, match="negative coordinate"):
         check_certificate(instance, replace(certificate, steps=(step,), objective=0.0))
+
+
+def test_features_removed_by_points_are_checked(tmp_path):
+    instance = qpopt.generate(60, 8, 8, 3, seed=1)
+    best = qpopt.solve(instance, method="search", time_limit=0.5).objective
+    root = RootBound(instance)
+    root.know(best)
+    while not any(step.points.any() for step in root.certificate().steps):
+        root.advance()
+    root.certificate().save(tmp_path / "proof.npz")
+    again = Certificate.load(tmp_path / "proof.npz")
+    assert check_certificate(instance, again) == pytest.approx(root.bound, rel=1e-6)
+    number = next(i for i, step in enumerate(again.steps) if step.points.any())
+    needed = again.steps[number]
+    rows_only = replace(needed, points=np.zeros_like(needed.points))
+    steps = (*again.steps[:number], rows_only, *again.steps[number + 1 :])
+    with pytest.raises(InvalidCertificate, match="removes feature"):
+        check_certificate(instance, replace(again, steps=steps))
 
 
 def test_negative_multipliers_and_wrong_shares_are_refused(proof):
@@ -120,6 +145,7 @@ def forged(certificate, **changes):
         ({"y": np.zeros(1)}, "y must hold finite numbers"),
         ({"y": np.full(50, "x")}, "y must hold finite numbers"),
         ({"y": np.full(50, np.nan)}, "y must hold finite numbers"),
+        ({"points": np.zeros((1, 50))}, "points must hold finite numbers of the shape"),
         ({"t": -np.inf}, "t must be finite"),
         ({"included": np.array([0, 0])}, "included names a feature twice"),
         ({"included": np.array([-1])}, "included names a feature that does not exist"),

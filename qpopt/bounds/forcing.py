@@ -1,0 +1,214 @@
+"""Forcing: features that no selection above a limit contains, found with the curvature of B.
+
+Let sᵀMs = sᵀQs − sᵀBs with Q = M + B and B + δI ⪰ 0, as in `qpopt.bounds.safe`. Rows alone give B
+away. But for any point p ≥ 0
+
+    −sᵀBs ≤ pᵀBp − 2(Bp)ᵀs + δ(n_select + ‖p‖²),
+
+and if s contains d, then sᵀQs ≤ Q_dd + Σ_{j∈s, j≠d} (2Q_dj + q_j), q_j being the diagonal of row j
+and its n_select − 2 largest other entries. Together that is linear in s: the n_select − 1 largest
+coefficients bound every selection that contains d. The best p is the relaxed selection that
+maximises the same with its own curvature; conditional gradients come near it, for many features at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from qpopt.bounds.reduced import Indices
+from qpopt.bounds.safe import EPS
+
+STEPS = 100
+"""Conditional gradients; most features are decided, or known to be undecidable, after a few."""
+
+LOWEST_DIAGONAL = 1e-4
+"""What is selected less than this is not selected in the first point."""
+
+Matrix = NDArray[Any]
+
+
+class Forced(NamedTuple):
+    """Features that are in no selection above the limit, and the point that proves each."""
+
+    features: Indices
+    points: NDArray[np.float32]
+
+
+def unselectable(
+    Q: NDArray[np.float64],
+    B: NDArray[np.float64],
+    deficit: float,
+    n_select: int,
+    limit: float,
+    diagonal: NDArray[np.float64],
+    stop: Callable[[], bool] = lambda: False,
+) -> Forced:
+    """Find features d with sᵀQs − sᵀBs ≤ limit for every selection s that contains d.
+
+    Parameters
+    ----------
+    Q, B
+        Symmetric matrices.
+    deficit
+        δ ≥ 0 with B + δI ⪰ 0.
+    n_select
+        The number of features in a selection.
+    limit
+        What is to be shown.
+    diagonal
+        How much the relaxed solution selects every feature: where points start.
+    stop
+        Asked before every step; when it says so, what is found until then is returned.
+
+    Returns
+    -------
+    Forced
+        The features, by their numbers.
+    """
+    n = len(Q)
+    nothing = Forced(np.zeros(0, dtype=np.int64), np.zeros((0, n), dtype=np.float32))
+    if not 1 < n_select < n or not np.isfinite(limit):
+        return nothing
+    linear = _coefficients(Q, n_select)
+    search = _Search(linear, B, deficit, n_select, limit, diagonal)
+    for _ in range(STEPS):
+        if stop() or not len(search.features):
+            break
+        search.step()
+    features = np.array(sorted(search.found), dtype=np.int64)
+    if not len(features):
+        return nothing
+    points = np.array([search.found[d] for d in features.tolist()], dtype=np.float32)
+    values = point_values(linear[features], B, deficit, n_select, features, points)
+    proven = values <= limit
+    return Forced(features[proven], points[proven])
+
+
+def point_values(
+    linear: NDArray[np.float64],
+    B: NDArray[np.float64],
+    deficit: float,
+    n_select: int,
+    features: Indices,
+    points: NDArray[np.float32],
+) -> NDArray[np.float64]:
+    """Return what points prove of the selections that contain their features, rounded up.
+
+    Parameters
+    ----------
+    linear
+        For every one of the features, the coefficients of sᵀQs; its own one is a constant.
+    B, deficit, n_select
+        As for `unselectable`.
+    features, points
+        The features and one point each.
+    """
+    P = points.astype(np.float64)
+    BP = P @ B
+    constant, largest = _split(linear - 2.0 * BP, features, n_select)
+    curvature = (P * BP).sum(axis=1) + deficit * (n_select + (P * P).sum(axis=1))
+    values = constant + largest.sum(axis=1) + curvature
+    mass = np.abs(P).sum(axis=1) + n_select
+    size = mass**2 * float(np.abs(B).max()) + n_select * float(np.abs(linear).max())
+    rounded_up: NDArray[np.float64] = values + 4.0 * len(B) * EPS * size
+    return rounded_up
+
+
+class _Search:
+    """Points of all features that are still undecided, improved together in single precision."""
+
+    def __init__(
+        self,
+        linear: NDArray[np.float64],
+        B: NDArray[np.float64],
+        deficit: float,
+        n_select: int,
+        limit: float,
+        diagonal: NDArray[np.float64],
+    ) -> None:
+        n = len(B)
+        self.features: Indices = np.arange(n)
+        self.found: dict[int, NDArray[np.float32]] = {}
+        self._B = B.astype(np.float32)
+        self._linear: Matrix = linear.astype(np.float32)
+        self._deficit, self._n_select, self._limit = deficit, n_select, limit
+        start = np.where(diagonal > LOWEST_DIAGONAL, np.clip(diagonal, 0.0, 1.0), 0.0)
+        others = np.tile(start, (n, 1))
+        np.fill_diagonal(others, 0.0)
+        # What is selected besides d adds up to n_select − 1, as in every selection with d.
+        scale = (n_select - 1) / np.maximum(others.sum(axis=1), n_select - 1)
+        self._P: Matrix = (others * scale[:, None]).astype(np.float32)
+        np.fill_diagonal(self._P, 1.0)
+        self._BP: Matrix = self._P @ self._B
+
+    def step(self) -> None:
+        """Move every point; set aside those that prove enough and those that never will."""
+        m = self._n_select
+        slope = self._linear - 2.0 * self._BP
+        constant, largest, best = _split_where(slope, self.features, m)
+        P, BP = self._P, self._BP
+        curvature = (P * BP).sum(axis=1)
+        value = constant + largest.sum(axis=1) + curvature
+        value += self._deficit * (m + (P * P).sum(axis=1))
+        # A relaxed selection above the limit: no point proves more than it is worth.
+        hopeless = (self._linear * P).sum(axis=1) - curvature > self._limit
+        proven = value <= self._limit
+        for r in np.flatnonzero(proven):
+            self.found[int(self.features[r])] = P[r].copy()
+        left = np.flatnonzero(~proven & ~hopeless)
+        self.features = self.features[left]
+        self._linear, P, BP, slope = self._linear[left], P[left], BP[left], slope[left]
+        target = _selections(best[left], self.features, P.shape[1])
+        change = target.toarray() - P
+        turned: Matrix = target @ self._B - BP
+        gain = (slope * change).sum(axis=1)
+        bend = 2.0 * (change * turned).sum(axis=1)
+        length = np.clip(gain / np.maximum(bend, 1e-30), 0.0, 1.0).astype(np.float32)[:, None]
+        self._P, self._BP = P + length * change, BP + length * turned
+
+
+def _coefficients(Q: NDArray[np.float64], n_select: int) -> NDArray[np.float64]:
+    """Return, for every feature d, the coefficients 2Q_dj + q_j, and Q_dd for d itself."""
+    n = len(Q)
+    diagonal = np.diagonal(Q).copy()
+    rows = diagonal.copy()
+    if n_select > 2:
+        off = Q.copy()
+        np.fill_diagonal(off, -np.inf)
+        first = n - n_select + 2
+        rows += np.partition(off, first, axis=1)[:, first:].sum(axis=1)
+    result = 2.0 * Q + rows
+    np.fill_diagonal(result, diagonal)
+    # What adding up the entries of a row can have lost.
+    return result + 4.0 * n_select * EPS * float(np.abs(Q).max())
+
+
+def _split(slope: Matrix, features: Indices, n_select: int) -> tuple[Matrix, Matrix]:
+    """Return the coefficient of every row's own feature, and its largest other ones."""
+    constant, largest, _ = _split_where(slope, features, n_select)
+    return constant, largest
+
+
+def _split_where(slope: Matrix, features: Indices, n_select: int) -> tuple[Matrix, Matrix, Indices]:
+    own = np.arange(len(features))
+    constant = slope[own, features]
+    others = slope.copy()
+    others[own, features] = -np.inf
+    first = slope.shape[1] - n_select + 1
+    best = np.argpartition(others, first, axis=1)[:, first:]
+    return constant, np.take_along_axis(others, best, axis=1), best
+
+
+def _selections(best: Indices, features: Indices, n: int) -> csr_array:
+    """Return one selection a row: the best features and the row's own."""
+    members = np.concatenate([best, features[:, None]], axis=1)
+    count, size = members.shape
+    ones = np.ones(count * size, dtype=np.float32)
+    start = np.arange(0, count * size + 1, size)
+    return csr_array((ones, members.ravel(), start), shape=(count, n))

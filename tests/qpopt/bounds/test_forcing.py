@@ -1,0 +1,75 @@
+"""Features in no selection above a limit, against all selections."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qpopt.bounds.forcing import unselectable
+from qpopt.bounds.safe import eigenvalue_deficit, row_bound
+from tests.qpopt.bounds.test_safe import selections
+
+
+@st.composite
+def cases(draw, size=7):
+    """Draw Q, B that is nearly positive semidefinite, n_select and a diagonal."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n = draw(st.integers(2, size))
+    Q = -np.abs(rng.normal(size=(n, n))) * draw(st.sampled_from([0.0, 0.1, 3.0]))
+    V = rng.normal(size=(n, draw(st.integers(1, n))))
+    B = V @ V.T - draw(st.sampled_from([0.0, 0.1])) * np.eye(n)
+    m = draw(st.integers(1, n))
+    diagonal = draw(st.sampled_from([np.zeros(n), np.full(n, m / n), rng.uniform(-1, 2, n)]))
+    return (Q + Q.T) / 2, B, m, diagonal
+
+
+def best_values(Q, B, m):
+    """Return the largest sᵀQs − sᵀBs of the selections with every feature."""
+    best = np.full(len(Q), -np.inf)
+    for s in selections(len(Q), m):
+        best[s > 0] = np.maximum(best[s > 0], s @ (Q - B) @ s)
+    return best
+
+
+@given(cases(), st.floats(-2, 2))
+def test_no_feature_of_a_better_selection_is_found(case, shift):
+    Q, B, m, diagonal = case
+    best = best_values(Q, B, m)
+    for limit in (best.min() + shift, best.max() + shift, np.median(best)):
+        found = unselectable(Q, B, eigenvalue_deficit(B), m, limit, diagonal)
+        assert (best[found.features] <= limit).all()
+
+
+@given(cases())
+def test_every_feature_is_found_below_a_limit_that_is_high_enough(case):
+    Q, B, m, diagonal = case
+    limit = 10.0 + m**2 * (np.abs(Q).max() + np.abs(B).max())
+    found = unselectable(Q, B, eigenvalue_deficit(B), m, limit, diagonal)
+    assert found.features.tolist() == (list(range(len(Q))) if 1 < m < len(Q) else [])
+
+
+def test_curvature_tells_more_than_rows():
+    # Features 0 and 1 cancel out; 2 has nothing to cancel it, which only B knows.
+    B = np.array(
+        [[1.0, -1.0, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.5], [0.0, 0.0, 0.5, 1.0]]
+    )
+    Q = np.zeros((4, 4))
+    assert (row_bound(Q, 2).with_feature >= 0.0).all()
+    assert best_values(Q, B, 2).tolist() == [0.0, 0.0, -2.0, -2.0]
+    found = unselectable(Q, B, eigenvalue_deficit(B), 2, -0.5, np.array([1.0, 1.0, 0.0, 0.0]))
+    assert found.features.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("limit", [-np.inf, np.nan])
+def test_without_a_limit_nothing_is_found(limit):
+    found = unselectable(np.zeros((3, 3)), np.eye(3), 0.0, 2, limit, np.zeros(3))
+    assert len(found.features) == 0
+    assert found.points.shape == (0, 3)
+
+
+def test_stopping_at_once_finds_nothing():
+    arguments = (np.zeros((3, 3)), np.eye(3), 0.0, 2, 100.0, np.zeros(3))
+    assert len(unselectable(*arguments).features) == 3
+    assert len(unselectable(*arguments, stop=lambda: True).features) == 0
