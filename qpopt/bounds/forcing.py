@@ -1,4 +1,4 @@
-"""Forcing: features that no selection above a limit contains, found with the curvature of B.
+"""Forcing: what selections with a certain feature reach at the most, by the curvature of B.
 
 Let sᵀMs = sᵀQs − sᵀBs with Q = M + B and B + δI ⪰ 0, as in `qpopt.bounds.safe`. Rows alone give B
 away. But for any point p ≥ 0
@@ -26,6 +26,9 @@ from qpopt.bounds.safe import EPS
 
 STEPS = 100
 """Conditional gradients; most features are decided, or known to be undecidable, after a few."""
+
+STEPS_FOR_VALUES = 30
+"""The same where every feature is of interest, whatever it may reach."""
 
 LOWEST_DIAGONAL = 1e-4
 """What is selected less than this is not selected in the first point."""
@@ -76,18 +79,52 @@ def unselectable(
     if not 1 < n_select < n or not np.isfinite(limit):
         return nothing
     linear = _coefficients(Q, n_select)
-    search = _Search(linear, B, deficit, n_select, limit, diagonal)
+    points = _Points(linear, B, deficit, n_select, diagonal)
+    found: dict[int, NDArray[np.float32]] = {}
     for _ in range(STEPS):
-        if stop() or not len(search.features):
+        if stop() or not len(points.features):
             break
-        search.step()
-    features = np.array(sorted(search.found), dtype=np.int64)
-    if not len(features):
+        values, worth = points.look()
+        proven = values <= limit
+        found |= zip(points.features[proven].tolist(), points.P[proven], strict=True)
+        # A relaxed selection above the limit: no point proves less than it is worth.
+        points.keep(~proven & (worth <= limit))
+        points.move()
+    if not found:
         return nothing
-    points = np.array([search.found[d] for d in features.tolist()], dtype=np.float32)
-    values = point_values(linear[features], B, deficit, n_select, features, points)
+    features = np.array(sorted(found), dtype=np.int64)
+    chosen = np.array([found[d] for d in features.tolist()], dtype=np.float32)
+    values = point_values(linear[features], B, deficit, n_select, features, chosen)
     proven = values <= limit
-    return Forced(features[proven], points[proven])
+    return Forced(features[proven], chosen[proven])
+
+
+def values_with(
+    Q: NDArray[np.float64],
+    B: NDArray[np.float64],
+    deficit: float,
+    n_select: int,
+    diagonal: NDArray[np.float64],
+    stop: Callable[[], bool] = lambda: False,
+) -> NDArray[np.float64]:
+    """Return, for every feature, an upper bound of sᵀQs − sᵀBs over selections that contain it.
+
+    The parameters are those of `unselectable`; without anything to choose, the bounds are infinite.
+    """
+    n = len(Q)
+    if not 1 < n_select < n:
+        return np.full(n, np.inf)
+    linear = _coefficients(Q, n_select)
+    points = _Points(linear, B, deficit, n_select, diagonal)
+    best, chosen = np.full(n, np.inf), points.P.copy()
+    for _ in range(STEPS_FOR_VALUES):
+        if stop():
+            break
+        values, _ = points.look()
+        better = values < best
+        best[better], chosen[better] = values[better], points.P[better]
+        points.move()
+    return point_values(linear, B, deficit, n_select, points.features, chosen)
 
 
 def point_values(
@@ -111,7 +148,7 @@ def point_values(
     """
     P = points.astype(np.float64)
     BP = P @ B
-    constant, largest = _split(linear - 2.0 * BP, features, n_select)
+    constant, largest, _ = _split(linear - 2.0 * BP, features, n_select)
     curvature = (P * BP).sum(axis=1) + deficit * (n_select + (P * P).sum(axis=1))
     values = constant + largest.sum(axis=1) + curvature
     mass = np.abs(P).sum(axis=1) + n_select
@@ -120,8 +157,8 @@ def point_values(
     return rounded_up
 
 
-class _Search:
-    """Points of all features that are still undecided, improved together in single precision."""
+class _Points:
+    """One point for every feature in question, all moved together in single precision."""
 
     def __init__(
         self,
@@ -129,48 +166,47 @@ class _Search:
         B: NDArray[np.float64],
         deficit: float,
         n_select: int,
-        limit: float,
         diagonal: NDArray[np.float64],
     ) -> None:
         n = len(B)
         self.features: Indices = np.arange(n)
-        self.found: dict[int, NDArray[np.float32]] = {}
         self._B = B.astype(np.float32)
         self._linear: Matrix = linear.astype(np.float32)
-        self._deficit, self._n_select, self._limit = deficit, n_select, limit
+        self._deficit, self._n_select = deficit, n_select
         start = np.where(diagonal > LOWEST_DIAGONAL, np.clip(diagonal, 0.0, 1.0), 0.0)
         others = np.tile(start, (n, 1))
         np.fill_diagonal(others, 0.0)
         # What is selected besides d adds up to n_select − 1, as in every selection with d.
         scale = (n_select - 1) / np.maximum(others.sum(axis=1), n_select - 1)
-        self._P: Matrix = (others * scale[:, None]).astype(np.float32)
-        np.fill_diagonal(self._P, 1.0)
-        self._BP: Matrix = self._P @ self._B
+        self.P: Matrix = (others * scale[:, None]).astype(np.float32)
+        np.fill_diagonal(self.P, 1.0)
+        self._BP: Matrix = self.P @ self._B
 
-    def step(self) -> None:
-        """Move every point; set aside those that prove enough and those that never will."""
-        m = self._n_select
-        slope = self._linear - 2.0 * self._BP
-        constant, largest, best = _split_where(slope, self.features, m)
-        P, BP = self._P, self._BP
-        curvature = (P * BP).sum(axis=1)
-        value = constant + largest.sum(axis=1) + curvature
-        value += self._deficit * (m + (P * P).sum(axis=1))
-        # A relaxed selection above the limit: no point proves more than it is worth.
-        hopeless = (self._linear * P).sum(axis=1) - curvature > self._limit
-        proven = value <= self._limit
-        for r in np.flatnonzero(proven):
-            self.found[int(self.features[r])] = P[r].copy()
-        left = np.flatnonzero(~proven & ~hopeless)
-        self.features = self.features[left]
-        self._linear, P, BP, slope = self._linear[left], P[left], BP[left], slope[left]
-        target = _selections(best[left], self.features, P.shape[1])
-        change = target.toarray() - P
-        turned: Matrix = target @ self._B - BP
-        gain = (slope * change).sum(axis=1)
+    def look(self) -> tuple[Matrix, Matrix]:
+        """Return what every point proves, but for rounding, and what it is worth itself."""
+        P, m = self.P, self._n_select
+        self._slope: Matrix = self._linear - 2.0 * self._BP
+        constant, largest, self._best = _split(self._slope, self.features, m)
+        curvature = (P * self._BP).sum(axis=1)
+        values = constant + largest.sum(axis=1) + curvature
+        values += self._deficit * (m + (P * P).sum(axis=1))
+        return values, (self._linear * P).sum(axis=1) - curvature
+
+    def keep(self, which: NDArray[np.bool_]) -> None:
+        """Forget all but some of the points."""
+        self.features, self.P, self._BP = self.features[which], self.P[which], self._BP[which]
+        self._linear, self._slope = self._linear[which], self._slope[which]
+        self._best = self._best[which]
+
+    def move(self) -> None:
+        """Move every point towards the best selection of its last look, as far as it pays."""
+        target = _selections(self._best, self.features, self.P.shape[1])
+        change = target.toarray() - self.P
+        turned: Matrix = target @ self._B - self._BP
+        gain = (self._slope * change).sum(axis=1)
         bend = 2.0 * (change * turned).sum(axis=1)
         length = np.clip(gain / np.maximum(bend, 1e-30), 0.0, 1.0).astype(np.float32)[:, None]
-        self._P, self._BP = P + length * change, BP + length * turned
+        self.P, self._BP = self.P + length * change, self._BP + length * turned
 
 
 def _coefficients(Q: NDArray[np.float64], n_select: int) -> NDArray[np.float64]:
@@ -189,13 +225,8 @@ def _coefficients(Q: NDArray[np.float64], n_select: int) -> NDArray[np.float64]:
     return result + 4.0 * n_select * EPS * float(np.abs(Q).max())
 
 
-def _split(slope: Matrix, features: Indices, n_select: int) -> tuple[Matrix, Matrix]:
-    """Return the coefficient of every row's own feature, and its largest other ones."""
-    constant, largest, _ = _split_where(slope, features, n_select)
-    return constant, largest
-
-
-def _split_where(slope: Matrix, features: Indices, n_select: int) -> tuple[Matrix, Matrix, Indices]:
+def _split(slope: Matrix, features: Indices, n_select: int) -> tuple[Matrix, Matrix, Indices]:
+    """Return every row's coefficient of its own feature, its largest others, and where they are."""
     own = np.arange(len(features))
     constant = slope[own, features]
     others = slope.copy()

@@ -7,7 +7,8 @@ from math import inf
 
 import numpy as np
 
-from qpopt.bounds.reduced import Indices, reduce
+from qpopt.bounds.part import Part
+from qpopt.bounds.reduced import Indices, Reduced, reduce, undecided
 from qpopt.bounds.semidefinite import Semidefinite
 from qpopt.instance import Instance
 from qpopt.objective import best_assignment
@@ -18,6 +19,9 @@ LEAST_PROGRESS = 0.1
 
 class Node:
     """All selections that contain `included` and otherwise only features of `free`.
+
+    There may be thousands of them, most of which are never looked at: the matrices are made when
+    they are needed.
 
     Parameters
     ----------
@@ -41,23 +45,41 @@ class Node:
     ) -> None:
         self.instance = instance
         self.bound = bound
-        self.reduced = reduce(instance, free, included)
+        self.free, self.included = undecided(instance, free, included)
         self.semidefinite: Semidefinite | None = None
         self._parent = parent
+        self._reduced: Reduced | None = None
+
+    @property
+    def part(self) -> Part:
+        """The selections and their bound."""
+        return Part(self.free, self.included, self.bound)
+
+    @property
+    def reduced(self) -> Reduced:
+        """The problem that is left."""
+        if self._reduced is None:
+            self._reduced = reduce(self.instance, self.free, self.included)
+        return self._reduced
+
+    @property
+    def n_select(self) -> int:
+        """How many free features are to be selected."""
+        return self.instance.n_select - len(self.included)
 
     @property
     def decided(self) -> Indices | None:
         """The only selection of this part, if there is just one."""
-        if self.reduced.n_select == 0:
-            return self.reduced.included
-        if self.reduced.n_select == self.reduced.n_free:
-            return np.union1d(self.reduced.included, self.reduced.free)
+        if self.n_select == 0:
+            return self.included
+        if self.n_select == len(self.free):
+            return np.union1d(self.included, self.free)
         return None
 
     @property
     def empty(self) -> bool:
         """Whether there is no selection in this part."""
-        return not self.reduced.feasible
+        return not 0 <= self.n_select <= len(self.free)
 
     def improve(
         self,
@@ -86,7 +108,7 @@ class Node:
             current.round(stop=stop)
             features, found = current.proof(objective, stop)
             self.bound = min(self.bound, features.value)
-            free = self.reduced.free
+            free = self.free
             useless = features.with_feature <= objective
             useless[found.features] = True
             self._decide(free[useless], free[features.without_feature <= objective])
@@ -103,13 +125,12 @@ class Node:
         """Return two parts: with and without the feature that the relaxation decides least."""
         current = self._current()
         fraction = np.abs(np.clip(np.diagonal(current.X), 0.0, 1.0) - 0.5)
-        d = self.reduced.free[int(fraction.argmin())]
-        rest = self.reduced.free[self.reduced.free != d]
-        included = self.reduced.included
-        with_feature = np.append(included, d)
+        d = self.free[int(fraction.argmin())]
+        rest = self.free[self.free != d]
+        with_feature = np.append(self.included, d)
         return (
             Node(self.instance, rest, with_feature, self.bound, current),
-            Node(self.instance, rest, included, self.bound, current),
+            Node(self.instance, rest, self.included, self.bound, current),
         )
 
     def rounded(self) -> Indices:
@@ -117,8 +138,8 @@ class Node:
         if (chosen := self.decided) is not None:
             return chosen
         diagonal = np.diagonal(self._current().X)
-        best = np.argsort(-diagonal, kind="stable")[: self.reduced.n_select]
-        return np.union1d(self.reduced.included, self.reduced.free[best])
+        best = np.argsort(-diagonal, kind="stable")[: self.n_select]
+        return np.union1d(self.included, self.free[best])
 
     def _current(self) -> Semidefinite:
         if self.semidefinite is None:
@@ -136,11 +157,12 @@ class Node:
         if len(np.intersect1d(removed, forced)):
             self.bound = -inf
             return
-        self.reduced = reduce(
+        self.free, self.included = undecided(
             self.instance,
-            np.setdiff1d(self.reduced.free, removed),
-            np.concatenate([self.reduced.included, forced]),
+            np.setdiff1d(self.free, removed),
+            np.concatenate([self.included, forced]),
         )
+        self._reduced = None
         if self.empty:
             self.bound = -inf
         elif self.decided is None and self.semidefinite is not None:

@@ -70,6 +70,19 @@ class Reduced:
         return np.ascontiguousarray(np.concatenate([self.A, self.forced], axis=1))
 
 
+def undecided(
+    instance: Instance, free: Indices | None = None, included: Indices | None = None
+) -> tuple[Indices, Indices]:
+    """Return the features that are undecided, and those that are selected; see `reduce`."""
+    chosen = np.union1d(
+        np.array(instance.include, dtype=np.int64),
+        np.zeros(0, dtype=np.int64) if included is None else included,
+    ).astype(np.int64)
+    open_ = np.arange(instance.n_features) if free is None else np.asarray(free, dtype=np.int64)
+    open_ = np.setdiff1d(open_, np.concatenate([chosen, np.array(instance.exclude, np.int64)]))
+    return open_, chosen
+
+
 def reduce(
     instance: Instance, free: Indices | None = None, included: Indices | None = None
 ) -> Reduced:
@@ -89,12 +102,7 @@ def reduce(
     Reduced
         The rest of the problem. It need not be feasible.
     """
-    chosen = np.union1d(
-        np.array(instance.include, dtype=np.int64),
-        np.zeros(0, dtype=np.int64) if included is None else included,
-    ).astype(np.int64)
-    open_ = np.arange(instance.n_features) if free is None else np.asarray(free, dtype=np.int64)
-    open_ = np.setdiff1d(open_, np.concatenate([chosen, np.array(instance.exclude, np.int64)]))
+    open_, chosen = undecided(instance, free, included)
     A, R, b = instance.A, instance.R, instance.b
     return Reduced(
         free=open_,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qpopt.bounds.candidates import Candidates
 from qpopt.bounds.certificate import Certificate, Step
+from qpopt.bounds.part import Part
 from qpopt.bounds.reduced import Floats, Indices, reduce
 from qpopt.bounds.semidefinite import STEPS_PER_ROUND, Semidefinite
 from qpopt.bounds.splits import SplitCuts
@@ -161,6 +162,32 @@ class RootBound:
             self._grow()
         if self._current().estimate() < self._rest:
             self._prove()
+
+    def parts(self, size: int, stop: Callable[[], bool] = lambda: False) -> tuple[Part, ...]:
+        """Take everything that may be better apart, so that bounds fall from one part to the next.
+
+        The first part holds the selections of the most promising features alone. Every other part
+        has one feature more that it contains, and one that all parts before it leave out.
+
+        Parameters
+        ----------
+        size
+            How many features the first part has.
+        stop
+            Asked from time to time; when it says so, the bounds are left as they are then.
+        """
+        current = self.iterate
+        free, included = self.free, self.included
+        if current is None or size >= len(free) or self.finished:
+            return (Part(free, included, self.bound),)
+        values = np.minimum(current.values_with(stop), self.bound)
+        order = np.argsort(-values, kind="stable")
+        parts = [Part(np.sort(free[order[:size]]), included, self.bound)]
+        for place in range(size, int(np.count_nonzero(values > self.objective))):
+            d = order[place]
+            allowed = np.sort(free[order[:place]])
+            parts.append(Part(allowed, np.append(included, free[d]), float(values[d])))
+        return tuple(parts)
 
     def certificate(self) -> Certificate:
         """Return the proof of `bound`."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qpopt.bounds.admm import Admm
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.enumeration import Relaxation
-from qpopt.bounds.forcing import Forced, unselectable
+from qpopt.bounds.forcing import Forced, unselectable, values_with
 from qpopt.bounds.reduced import Floats, Indices, Reduced
 from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
 from qpopt.bounds.splits import SplitCuts
@@ -159,6 +159,19 @@ class Semidefinite:
         return RowBound(
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
         ), found
+
+    def values_with(self, stop: Callable[[], bool] = lambda: False) -> NDArray[np.float64]:
+        """Return, for every free feature, a bound of the solutions that contain it.
+
+        Parameters
+        ----------
+        stop
+            Asked from time to time; when it says so, what is proven until then is returned.
+        """
+        M, offset, B = self.certificate_parts()
+        diagonal = np.diagonal(self.X).astype(np.float64)
+        values = values_with(M + B, B, eigenvalue_deficit(B), self.reduced.n_select, diagonal, stop)
+        return values + offset + self._rounding(M, offset)
 
     def relaxation(self) -> Relaxation:
         """Return what the iterate proves of every single selection."""

@@ -8,7 +8,7 @@ from itertools import count
 from math import inf
 
 from qpopt.bounds.node import Node
-from qpopt.methods.checkpoint import Part
+from qpopt.bounds.part import Part
 from qpopt.methods.enumerating import enumerate_part, n_selections
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.assignment import assign
@@ -53,9 +53,7 @@ class Tree:
     @property
     def parts(self) -> tuple[Part, ...]:
         """What is still open."""
-        return tuple(
-            Part(node.reduced.free, node.reduced.included, node.bound) for _, _, node in self._open
-        )
+        return tuple(node.part for _, _, node in self._open)
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Go on until nothing better is left within the gap, or `stop` says so."""

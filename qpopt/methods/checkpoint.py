@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qpopt import _checks
+from qpopt.bounds.part import Part
 from qpopt.bounds.reduced import Indices
 from qpopt.errors import InvalidFile
 from qpopt.files import CHECKPOINT_FORMAT, FORMAT_VERSION, opened_archive, replacing
@@ -23,22 +23,6 @@ OUT, FREE, IN = 0, 1, 2
 
 ROUNDING = 1e-9
 """By how much, relative to it, the recomputed objective may be smaller."""
-
-
-class Part(NamedTuple):
-    """Selections that may still hold something better than the solution of the checkpoint.
-
-    Parameters
-    ----------
-    free, included
-        The features that are undecided, and those that are selected.
-    bound
-        No selection of this part has a larger Z.
-    """
-
-    free: Indices
-    included: Indices
-    bound: float
 
 
 @dataclass(frozen=True, eq=False)

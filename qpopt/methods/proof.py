@@ -13,13 +13,14 @@ import numpy as np
 
 from qpopt.bounds.enumeration import Relaxation
 from qpopt.bounds.node import Node
+from qpopt.bounds.part import Part
 from qpopt.bounds.projected import ProjectedLP
 from qpopt.bounds.reduced import Indices, Reduced, reduce
 from qpopt.bounds.root import RootBound
 from qpopt.errors import InvalidFile
 from qpopt.instance import Instance
 from qpopt.methods.branching import Tree
-from qpopt.methods.checkpoint import Checkpoint, Part
+from qpopt.methods.checkpoint import Checkpoint
 from qpopt.methods.enumerating import MOST_SELECTIONS, enumerate_part, n_selections
 from qpopt.methods.incumbent import Incumbent
 from qpopt.search.run import search
@@ -44,6 +45,12 @@ MOST_SECONDS_OF_LINEAR = 5.0
 
 BRANCH_BELOW = 400
 """With fewer free features than this, branching pays as soon as the root bound hardly improves."""
+
+CORE = 300
+"""Where more are free, branching begins with the selections of so many features."""
+
+WORTH_TAKING_APART = 0.1
+"""Share of the gap by which the bounds of all other selections must be better than the root's."""
 
 SLOW = 2e-4
 """Relative improvement of the root bound over some rounds that counts as hardly any."""
@@ -249,6 +256,17 @@ class Proof:
             # A certificate has no words for what the linear relaxation has decided.
             root = RootBound(self.instance)
         self.root = root
+        patience = PATIENCE
+        while True:
+            self._improve(root, patience)
+            over = root.finished or self.incumbent.proven or self._out_of_time()
+            if over or root.n_free <= BRANCH_BELOW or self._take_apart(root):
+                return
+            # What does not pay now may pay with a better bound.
+            patience *= 2
+
+    def _improve(self, root: RootBound, patience: int) -> None:
+        """Improve the root bound until nothing is left, time is up, or it hardly changes."""
         recent: list[float] = []
         while not root.finished and not self._out_of_time():
             root.know(self.incumbent.objective)
@@ -260,14 +278,24 @@ class Proof:
             if self.incumbent.proven:
                 break
             recent.append(root.latest)
-            if root.n_free <= BRANCH_BELOW and len(recent) > PATIENCE:
-                gain = recent[-1 - PATIENCE] - min(recent[-PATIENCE:])
+            if len(recent) > patience:
+                gain = recent[-1 - patience] - min(recent[-patience:])
                 if gain < SLOW * abs(recent[-1]):
                     break
         root.know(self.incumbent.objective)
         root.finish()
         self.incumbent.lower_bound(root.bound)
         self._narrow(root.free, root.included)
+
+    def _take_apart(self, root: RootBound) -> bool:
+        """Split the most promising features off, if that leaves the others with better bounds."""
+        self.incumbent.say(f"{root.n_free} features free, each by itself")
+        parts = root.parts(CORE, self._out_of_time)
+        gap = root.bound - self.incumbent.objective
+        pays = len(parts) == 1 or root.bound - parts[1].bound >= WORTH_TAKING_APART * gap
+        if pays:
+            self._parts = parts
+        return pays
 
     def _branch(self) -> None:
         bound = self.incumbent.bound
@@ -276,7 +304,7 @@ class Proof:
             Node(self.instance, part.free, part.included, min(part.bound, bound), start)
             for part in self._parts
         ]
-        if self.root is not None:
+        if self.root is not None and len(nodes) == 1:
             relaxation = None if start is None else start.relaxation()
             seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
             rest = nodes[0].reduced

@@ -51,6 +51,25 @@ def test_deciding_a_feature_is_valid(instance, steps):
             assert limit[position] >= z - rounding(z)
 
 
+@settings(max_examples=60)
+@given(awkward_instances(max_features=7), st.integers(1, 60), st.floats(0, 1))
+def test_what_cannot_be_selected_is_in_no_better_solution(instance, steps, place):
+    bound = started(instance)
+    if bound is None:
+        return
+    bound.round(steps)
+    values = {
+        selection: value(instance, selection, best_class_sets(instance, selection))
+        for selection in map(tuple, all_selections(instance))
+    }
+    lowest, highest = min(values.values()), max(values.values())
+    limit = lowest + place * (highest - lowest)
+    _, found = bound.proof(limit)
+    for selection, z in values.items():
+        if z > limit + rounding(z):
+            assert not set(bound.reduced.free[found.features]) & set(selection)
+
+
 def test_converges_to_the_optimum_where_the_relaxation_is_exact(toy):
     bound = started(toy)
     for _ in range(40):
