@@ -56,6 +56,8 @@ SLOW = 2e-4
 """Relative improvement of the root bound over some rounds that counts as hardly any."""
 
 PATIENCE = 6
+MOST_PATIENCE = 50
+"""Rounds: where even so many hardly improve the root bound, nothing but branching will."""
 
 SECONDS_BETWEEN_SAVES = 60.0
 
@@ -260,7 +262,9 @@ class Proof:
         while True:
             self._improve(root, patience)
             over = root.finished or self.incumbent.proven or self._out_of_time()
-            if over or root.n_free <= BRANCH_BELOW or self._take_apart(root):
+            if over or root.n_free <= BRANCH_BELOW:
+                return
+            if self._take_apart(root, patience > MOST_PATIENCE):
                 return
             # What does not pay now may pay with a better bound.
             patience *= 2
@@ -287,15 +291,15 @@ class Proof:
         self.incumbent.lower_bound(root.bound)
         self._narrow(root.free, root.included)
 
-    def _take_apart(self, root: RootBound) -> bool:
+    def _take_apart(self, root: RootBound, in_any_case: bool) -> bool:
         """Split the most promising features off, if that leaves the others with better bounds."""
         self.incumbent.say(f"{root.n_free} features free, each by itself")
         parts = root.parts(CORE, self._out_of_time)
         gap = root.bound - self.incumbent.objective
         pays = len(parts) == 1 or root.bound - parts[1].bound >= WORTH_TAKING_APART * gap
-        if pays:
+        if pays or in_any_case:
             self._parts = parts
-        return pays
+        return pays or in_any_case
 
     def _branch(self) -> None:
         bound = self.incumbent.bound

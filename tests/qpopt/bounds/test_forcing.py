@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt.bounds.forcing import unselectable
+from qpopt.bounds.forcing import unselectable, values_with
 from qpopt.bounds.safe import eigenvalue_deficit, row_bound
 from tests.qpopt.bounds.test_safe import selections
 
@@ -48,6 +48,21 @@ def test_every_feature_is_found_below_a_limit_that_is_high_enough(case):
     limit = 10.0 + m**2 * (np.abs(Q).max() + np.abs(B).max())
     found = unselectable(Q, B, eigenvalue_deficit(B), m, limit, diagonal)
     assert found.features.tolist() == (list(range(len(Q))) if 1 < m < len(Q) else [])
+
+
+@given(cases())
+def test_values_bound_every_selection_with_the_feature(case):
+    Q, B, m, diagonal = case
+    values = values_with(Q, B, eigenvalue_deficit(B), m, diagonal)
+    best = best_values(Q, B, m)
+    assert (values >= best - 1e-12 * np.maximum(1.0, np.abs(best))).all()
+
+
+def test_values_stopped_at_once_are_valid():
+    Q, B = -np.ones((4, 4)), np.eye(4)
+    values = values_with(Q, B, 0.0, 2, np.zeros(4), stop=lambda: True)
+    assert (values >= best_values(Q, B, 2)).all()
+    assert np.isfinite(values).all()
 
 
 def test_curvature_tells_more_than_rows():

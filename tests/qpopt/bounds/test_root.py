@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import qpopt
 from qpopt.bounds.root import RootBound
 from tests.awkward import awkward_instances
-from tests.brute_force import brute_force
+from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
 
 @settings(max_examples=40)
@@ -53,6 +54,48 @@ def test_growing_candidate_sets_end_with_all_features(monkeypatch):
     hasty.finish()
     assert best <= hasty.bound < np.inf
     assert len(hasty.certificate().steps) == 1
+
+
+@settings(max_examples=40)
+@given(awkward_instances(max_features=8), st.integers(0, 6), st.integers(0, 4))
+def test_parts_hold_everything_better_once(instance, size, rounds):
+    best = brute_force(instance).objective
+    known = best - 0.3 * max(1.0, abs(best))
+    root = RootBound(instance)
+    root.know(known)
+    for _ in range(rounds):
+        root.advance()
+    root.finish()
+    parts = root.parts(size)
+    assert parts[0].bound == root.bound
+    falling = [part.bound for part in parts]
+    assert falling == sorted(falling, reverse=True)
+    for selection in map(set, all_selections(instance)):
+        z = value(instance, tuple(sorted(selection)), best_class_sets(instance, sorted(selection)))
+        inside = [
+            part
+            for part in parts
+            if set(part.included) <= selection <= set(part.included) | set(part.free)
+        ]
+        assert len(inside) <= 1
+        if z > known + 1e-9 * max(1.0, abs(z)):
+            assert len(inside) == 1
+            assert inside[0].bound >= z - 1e-9 * max(1.0, abs(z))
+
+
+def test_parts_of_less_promising_features_have_better_bounds():
+    instance = qpopt.generate(60, 8, 8, 3, seed=1)
+    known = 0.95 * qpopt.solve(instance, method="search", time_limit=0.5).objective
+    root = RootBound(instance)
+    for _ in range(20):
+        root.advance()
+    root.know(known)
+    first, second, *others = root.parts(20)
+    assert len(first.free) == len(second.free) == 20
+    assert root.bound == first.bound > second.bound
+    assert len(second.included) == 1
+    assert others
+    assert all(part.bound > known for part in others)
 
 
 def test_decisions_that_leave_nothing_mean_that_nothing_is_better():

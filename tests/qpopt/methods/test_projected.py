@@ -26,6 +26,28 @@ def test_ends_at_the_optimum(instance, search_seconds, enumerates):
     assert verify(instance, solution)
 
 
+@pytest.mark.parametrize("worth", [-1.0, 2.0])
+@settings(max_examples=20)
+@given(awkward_instances(max_features=7), st.integers(0, 5))
+def test_ends_at_the_optimum_when_taken_apart(worth, instance, core):
+    options = {"search_seconds": 0.0, "enumerate": False, "hand_over": False}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in (
+            ("BRANCH_BELOW", 0),
+            ("CORE", core),
+            ("WORTH_TAKING_APART", worth),
+            ("PATIENCE", 1),
+            ("MOST_PATIENCE", 2),
+            ("SLOW", 0.5),
+        ):
+            patch.setattr(f"qpopt.methods.proof.{name}", number)
+        solution = solve(instance, method="projected", gap=0.0, options=options)
+    best = brute_force(instance).objective
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
+    assert solution.bound >= best - 1e-9 * max(1.0, abs(best))
+
+
 @settings(max_examples=15)
 @given(awkward_instances(max_features=7))
 def test_every_bound_of_the_trace_is_valid(instance):
