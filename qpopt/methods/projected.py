@@ -21,8 +21,8 @@ def solve_projected(instance: Instance, solver: Solver | None, settings: Setting
     Options
     -------
     search_seconds
-        Length of the search before the proof; a tenth of the time limit, 30 at the most, by
-        default.
+        Length of the search before the proof; by default a tenth of the time limit, 30 at the
+        most, and less where it no longer improves.
     enumerate
         False to leave the proof to bounds and branching alone, even where few selections are left.
     hand_over

@@ -27,6 +27,9 @@ from qpopt.search.run import search
 
 SHARE_OF_SEARCH = 0.1
 MOST_SECONDS_OF_SEARCH = 30.0
+PATIENCE_OF_SEARCH = 6.0
+"""Seconds without an improvement after which time is better spent on the proof."""
+
 SEARCH_BEFORE_ENUMERATION = ((10**8, 0.05), (MOST_SELECTIONS, 0.5))
 """Up to so many selections, seconds of search: afterwards all may be looked at."""
 
@@ -180,9 +183,11 @@ class Proof:
             enough = next(length for most, length in SEARCH_BEFORE_ENUMERATION if size < most)
             seconds = min(seconds, enough)
         self.incumbent.say("searching")
+        asked = settings.option("search_seconds", None)
         result = search(
             self.instance,
-            time_limit=float(settings.option("search_seconds", seconds)),
+            time_limit=seconds if asked is None else float(asked),
+            patience=PATIENCE_OF_SEARCH if asked is None else None,
             seed=settings.seed,
             start=None if settings.start is None else settings.start.selection,
             on_progress=self.incumbent.hear,

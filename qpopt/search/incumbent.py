@@ -31,6 +31,8 @@ class Incumbent:
         as the objective is at least `target`. None means no such limit.
     on_progress
         Called with every improvement, one call at a time.
+    patience
+        Stop also after so many seconds without an improvement.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Incumbent:
         step_limit: int | None,
         target: float | None,
         on_progress: Progress | None,
+        patience: float | None = None,
     ) -> None:
         self.instance = instance
         self.selection: NDArray[np.int64] | None = None
@@ -51,6 +54,7 @@ class Incumbent:
         self._start = perf_counter()
         self._limits = (time_limit, step_limit, target)
         self._on_progress = on_progress
+        self._patience = patience
         self._stopped = False
         self._judged: dict[bytes, float] = {}
         self._lock = Lock()
@@ -72,9 +76,14 @@ class Incumbent:
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the time limit is reached or the search was stopped."""
-        time_limit = self._limits[0]
-        return self._stopped or (time_limit is not None and self.seconds >= time_limit)
+        """Whether the time limit or the end of patience is reached, or the search was stopped."""
+        time_limit, now = self._limits[0], self.seconds
+        improved = self.trace[-1].seconds if self.trace else 0.0
+        return (
+            self._stopped
+            or (time_limit is not None and now >= time_limit)
+            or (self._patience is not None and now >= improved + self._patience)
+        )
 
     def stop(self) -> None:
         """Make every worker stop at the next occasion."""

@@ -65,6 +65,7 @@ def search(
     time_limit: float | None = None,
     step_limit: int | None = None,
     target: float | None = None,
+    patience: float | None = None,
     seed: int = 0,
     threads: int = 1,
     start: ArrayLike | None = None,
@@ -84,11 +85,13 @@ def search(
     instance
         What to solve.
     time_limit
-        Seconds; 10 if there is no other limit.
+        Seconds; 10 if there is no other limit, of steps or patience.
     step_limit
         Swaps, of all threads together, and selections where all of them are tried.
     target
         Stop as soon as the objective is at least this.
+    patience
+        Stop after so many seconds without an improvement.
     seed
         Seed of all random choices.
     threads
@@ -108,14 +111,14 @@ def search(
     InvalidArgument
         If a number is out of range; InvalidStart if `start` is not a selection of the instance.
     """
-    _check_limits(time_limit, step_limit, target, seed, threads)
-    if time_limit is None and step_limit is None:
+    _check_limits(time_limit, step_limit, target, patience, seed, threads)
+    if time_limit is None and step_limit is None and patience is None:
         time_limit = DEFAULT_SECONDS
     given = [] if start is None else [_checked_start(instance, start)]
     problem, unit = in_units(instance)
     starts = [*given, greedy_selection(instance, problem), *_clique(instance)]
     _compile(problem, starts[0])
-    incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress)
+    incumbent = Incumbent(instance, time_limit, step_limit, target, on_progress, patience)
     interrupted = complete = False
     try:
         for selection in starts:
@@ -204,10 +207,16 @@ def _clique(instance: Instance) -> list[NDArray[np.int64]]:
 
 
 def _check_limits(
-    time_limit: float | None, step_limit: int | None, target: float | None, seed: int, threads: int
+    time_limit: float | None,
+    step_limit: int | None,
+    target: float | None,
+    patience: float | None,
+    seed: int,
+    threads: int,
 ) -> None:
-    if time_limit is not None:
-        _arguments.number("time_limit", time_limit, least=0.0, finite=False)
+    for name, seconds in (("time_limit", time_limit), ("patience", patience)):
+        if seconds is not None:
+            _arguments.number(name, seconds, least=0.0, finite=False)
     if step_limit is not None:
         _arguments.whole_number("step_limit", step_limit, least=0)
     if target is not None:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 import qpopt
-from qpopt import Instance, Solution, generate, verify
+from qpopt import Instance, InvalidArgument, Solution, generate, verify
 from qpopt.search import search
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, brute_force
@@ -138,3 +138,12 @@ def test_classes_with_the_same_row_use_up_all_sets():
     result = search(instance, step_limit=300)
     assert result.selection.tolist() == list(range(22, 30))
     assert result.objective == 21 * sum(range(22, 30))
+
+
+def test_patience_ends_a_search_that_no_longer_improves():
+    instance = qpopt.generate(40, 10, 10, 3)
+    result = search(instance, patience=0.3)
+    assert result.seconds >= result.trace[-1].seconds + 0.3
+    assert result.objective == search(instance, step_limit=result.steps).objective
+    with pytest.raises(InvalidArgument, match="patience"):
+        search(instance, patience=-1.0)
