@@ -43,16 +43,8 @@ class Forced(NamedTuple):
     points: NDArray[np.float32]
 
 
-def unselectable(
-    Q: NDArray[np.float64],
-    B: NDArray[np.float64],
-    deficit: float,
-    n_select: int,
-    limit: float,
-    diagonal: NDArray[np.float64],
-    stop: Callable[[], bool] = lambda: False,
-) -> Forced:
-    """Find features d with sᵀQs − sᵀBs ≤ limit for every selection s that contains d.
+class Forcing:
+    """What is known of sᵀQs − sᵀBs over selections s that contain a certain feature.
 
     Parameters
     ----------
@@ -62,99 +54,92 @@ def unselectable(
         δ ≥ 0 with B + δI ⪰ 0.
     n_select
         The number of features in a selection.
-    limit
-        What is to be shown.
     diagonal
         How much the relaxed solution selects every feature: where points start.
-    stop
-        Asked before every step; when it says so, what is found until then is returned.
-
-    Returns
-    -------
-    Forced
-        The features, by their numbers.
     """
-    n = len(Q)
-    nothing = Forced(np.zeros(0, dtype=np.int64), np.zeros((0, n), dtype=np.float32))
-    if not 1 < n_select < n or not np.isfinite(limit):
-        return nothing
-    linear = _coefficients(Q, n_select)
-    points = _Points(linear, B, deficit, n_select, diagonal)
-    found: dict[int, NDArray[np.float32]] = {}
-    for _ in range(STEPS):
-        if stop() or not len(points.features):
-            break
-        values, worth = points.look()
-        proven = values <= limit
-        found |= zip(points.features[proven].tolist(), points.P[proven], strict=True)
-        # A relaxed selection above the limit: no point proves less than it is worth.
-        points.keep(~proven & (worth <= limit))
-        points.move()
-    if not found:
-        return nothing
-    features = np.array(sorted(found), dtype=np.int64)
-    chosen = np.array([found[d] for d in features.tolist()], dtype=np.float32)
-    values = point_values(linear[features], B, deficit, n_select, features, chosen)
-    proven = values <= limit
-    return Forced(features[proven], chosen[proven])
 
+    def __init__(
+        self,
+        Q: NDArray[np.float64],
+        B: NDArray[np.float64],
+        deficit: float,
+        n_select: int,
+        diagonal: NDArray[np.float64],
+    ) -> None:
+        self._trivial = not 1 < n_select < len(Q)
+        self._Q, self._B, self._deficit = Q, B, deficit
+        self._n_select, self._diagonal = n_select, diagonal
 
-def values_with(
-    Q: NDArray[np.float64],
-    B: NDArray[np.float64],
-    deficit: float,
-    n_select: int,
-    diagonal: NDArray[np.float64],
-    stop: Callable[[], bool] = lambda: False,
-) -> NDArray[np.float64]:
-    """Return, for every feature, an upper bound of sᵀQs − sᵀBs over selections that contain it.
+    def unselectable(self, limit: float, stop: Callable[[], bool] = lambda: False) -> Forced:
+        """Find features d with sᵀQs − sᵀBs ≤ limit for every selection s that contains d.
 
-    The parameters are those of `unselectable`; without anything to choose, the bounds are infinite.
-    """
-    n = len(Q)
-    if not 1 < n_select < n:
-        return np.full(n, np.inf)
-    linear = _coefficients(Q, n_select)
-    points = _Points(linear, B, deficit, n_select, diagonal)
-    best, chosen = np.full(n, np.inf), points.P.copy()
-    for _ in range(STEPS_FOR_VALUES):
-        if stop():
-            break
-        values, _ = points.look()
-        better = values < best
-        best[better], chosen[better] = values[better], points.P[better]
-        points.move()
-    return point_values(linear, B, deficit, n_select, points.features, chosen)
+        Parameters
+        ----------
+        limit
+            What is to be shown.
+        stop
+            Asked before every step; when it says so, what is found until then is returned.
+        """
+        n = len(self._Q)
+        nothing = Forced(np.zeros(0, dtype=np.int64), np.zeros((0, n), dtype=np.float32))
+        if self._trivial or not np.isfinite(limit):
+            return nothing
+        linear = _coefficients(self._Q, self._n_select)
+        points = self._points(linear)
+        found: dict[int, NDArray[np.float32]] = {}
+        for _ in range(STEPS):
+            if stop() or not len(points.features):
+                break
+            values, worth = points.look()
+            proven = values <= limit
+            found |= zip(points.features[proven].tolist(), points.P[proven], strict=True)
+            # A relaxed selection above the limit: no point proves less than it is worth.
+            points.keep(~proven & (worth <= limit))
+            points.move()
+        if not found:
+            return nothing
+        features = np.array(sorted(found), dtype=np.int64)
+        chosen = np.array([found[d] for d in features.tolist()], dtype=np.float32)
+        proven = self._proven(linear[features], features, chosen) <= limit
+        return Forced(features[proven], chosen[proven])
 
+    def values(self, stop: Callable[[], bool] = lambda: False) -> NDArray[np.float64]:
+        """Return, for every feature, an upper bound over the selections that contain it.
 
-def point_values(
-    linear: NDArray[np.float64],
-    B: NDArray[np.float64],
-    deficit: float,
-    n_select: int,
-    features: Indices,
-    points: NDArray[np.float32],
-) -> NDArray[np.float64]:
-    """Return what points prove of the selections that contain their features, rounded up.
+        Without anything to choose, the bounds are infinite.
+        """
+        n = len(self._Q)
+        if self._trivial:
+            return np.full(n, np.inf)
+        linear = _coefficients(self._Q, self._n_select)
+        points = self._points(linear)
+        best, chosen = np.full(n, np.inf), points.P.copy()
+        for _ in range(STEPS_FOR_VALUES):
+            if stop():
+                break
+            values, _ = points.look()
+            better = values < best
+            best[better], chosen[better] = values[better], points.P[better]
+            points.move()
+        return self._proven(linear, points.features, chosen)
 
-    Parameters
-    ----------
-    linear
-        For every one of the features, the coefficients of sᵀQs; its own one is a constant.
-    B, deficit, n_select
-        As for `unselectable`.
-    features, points
-        The features and one point each.
-    """
-    P = points.astype(np.float64)
-    BP = P @ B
-    constant, largest, _ = _split(linear - 2.0 * BP, features, n_select)
-    curvature = (P * BP).sum(axis=1) + deficit * (n_select + (P * P).sum(axis=1))
-    values = constant + largest.sum(axis=1) + curvature
-    mass = np.abs(P).sum(axis=1) + n_select
-    size = mass**2 * float(np.abs(B).max()) + n_select * float(np.abs(linear).max())
-    rounded_up: NDArray[np.float64] = values + 4.0 * len(B) * EPS * size
-    return rounded_up
+    def _points(self, linear: NDArray[np.float64]) -> _Points:
+        return _Points(linear, self._B, self._deficit, self._n_select, self._diagonal)
+
+    def _proven(
+        self, linear: NDArray[np.float64], features: Indices, points: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Return what points prove of their features, in double precision and rounded up."""
+        m, B = self._n_select, self._B
+        P = points.astype(np.float64)
+        BP = P @ B
+        constant, largest, _ = _split(linear - 2.0 * BP, features, m)
+        curvature = (P * BP).sum(axis=1) + self._deficit * (m + (P * P).sum(axis=1))
+        mass = np.abs(P).sum(axis=1) + m
+        size = mass**2 * float(np.abs(B).max()) + m * float(np.abs(linear).max())
+        values: NDArray[np.float64] = constant + largest.sum(axis=1) + curvature
+        rounded_up: NDArray[np.float64] = values + 4.0 * len(B) * EPS * size
+        return rounded_up
 
 
 class _Points:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qpopt.bounds.admm import Admm
 from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.enumeration import Relaxation
-from qpopt.bounds.forcing import Forced, unselectable, values_with
+from qpopt.bounds.forcing import Forced, Forcing
 from qpopt.bounds.reduced import Floats, Indices, Reduced
 from qpopt.bounds.safe import EPS, RowBound, eigenvalue_deficit, row_bound, rows_value
 from qpopt.bounds.splits import SplitCuts
@@ -155,7 +155,8 @@ class Semidefinite:
         bound = row_bound(Q, m)
         shift = offset + m * deficit + rounding
         diagonal = np.diagonal(self.X).astype(np.float64)
-        found = unselectable(Q, B, deficit, m, limit - offset - rounding, diagonal, stop)
+        forcing = Forcing(Q, B, deficit, m, diagonal)
+        found = forcing.unselectable(limit - offset - rounding, stop)
         return RowBound(
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
         ), found
@@ -170,8 +171,8 @@ class Semidefinite:
         """
         M, offset, B = self.certificate_parts()
         diagonal = np.diagonal(self.X).astype(np.float64)
-        values = values_with(M + B, B, eigenvalue_deficit(B), self.reduced.n_select, diagonal, stop)
-        return values + offset + self._rounding(M, offset)
+        forcing = Forcing(M + B, B, eigenvalue_deficit(B), self.reduced.n_select, diagonal)
+        return forcing.values(stop) + offset + self._rounding(M, offset)
 
     def relaxation(self) -> Relaxation:
         """Return what the iterate proves of every single selection."""
