@@ -19,6 +19,8 @@ from benchmarks.real import real_instance
 from qpopt import Instance, QpoptError, Solution, generate, solve
 
 MINUTE = 60.0
+WIDTH_OF_FILES = 120
+"""Columns where the output goes to a file: no name is cut off."""
 
 
 class Case(NamedTuple):
@@ -80,6 +82,8 @@ def main(
 ) -> None:
     """Show what is proven within the time limits, and by whom."""
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH_OF_FILES)
     table = Table("instance", "route", "objective", "bound", "gap %", "must", "seconds", "GB")
     for name, case in CASES.items():
         if only and name not in only:
