@@ -93,7 +93,7 @@ class Forcing:
             values, worth = points.look()
             proven = values <= limit
             found |= zip(points.features[proven].tolist(), points.P[proven], strict=True)
-            # A relaxed selection above the limit: no point proves less than it is worth.
+            # Where a relaxed selection lies above the limit, hardly any point proves less.
             points.keep(~proven & (worth <= limit))
             points.move()
         if not found:
@@ -161,7 +161,7 @@ class _Points:
         start = np.where(diagonal > LOWEST_DIAGONAL, np.clip(diagonal, 0.0, 1.0), 0.0)
         others = np.tile(start, (n, 1))
         np.fill_diagonal(others, 0.0)
-        # What is selected besides d adds up to n_select − 1, as in every selection with d.
+        # What is selected besides d adds up to n_select − 1 at the most, as in selections with d.
         scale = (n_select - 1) / np.maximum(others.sum(axis=1), n_select - 1)
         self.P: Matrix = (others * scale[:, None]).astype(np.float32)
         np.fill_diagonal(self.P, 1.0)

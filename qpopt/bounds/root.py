@@ -154,14 +154,17 @@ class RootBound:
         elif self._rounds_left == 0:
             self._grow()
 
-    def finish(self) -> None:
-        """Prove what the present iterate gives, however little it is."""
+    def finish(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Prove what the present iterate gives, however little it is.
+
+        When `stop` says so, features that could be removed are no longer looked for.
+        """
         if self.finished:
             return
         while self._stages or self._current().reduced.n_free < self._reduced.n_free:
             self._grow()
         if self._current().estimate() < self._rest:
-            self._prove()
+            self._prove(stop)
 
     def parts(self, size: int, stop: Callable[[], bool] = lambda: False) -> tuple[Part, ...]:
         """Take everything that may be better apart, so that bounds fall from one part to the next.
@@ -180,7 +183,7 @@ class RootBound:
         free, included = self.free, self.included
         if current is None or size >= len(free) or self.finished:
             return (Part(free, included, self.bound),)
-        values = np.minimum(current.values_with(stop), self.bound)
+        values = np.fmin(current.values_with(stop), self.bound)
         order = np.argsort(-values, kind="stable")
         parts = [Part(np.sort(free[order[:size]]), included, self.bound)]
         for place in range(size, int(np.count_nonzero(values > self.objective))):
@@ -230,18 +233,20 @@ class RootBound:
         removed = current.reduced.free[useless]
         forced = current.reduced.free[features.without_feature <= limit]
         better = features.value < self._rest
-        if better:
-            self._rest = features.value
+        # The steps come before the bound: an interruption must not leave a bound without its proof.
         if len(removed) + len(forced) >= max(1.0, WORTH_REMOVING * self.n_free):
-            if not better and self._snapshot is not None:
-                self._steps.append(self._snapshot)
             points = np.zeros((len(useless), self.n_free), dtype=np.float32)
             points[found.features] = found.points
-            self._steps.append(_snapshot(current, removed, forced, points[useless]))
+            last = [] if better or self._snapshot is None else [self._snapshot]
+            self._steps = [
+                *self._steps, *last, _snapshot(current, removed, forced, points[useless])
+            ]  # fmt: skip
             self._snapshot = None
+            self._rest = min(self._rest, features.value)
             self._decide(removed, forced)
         elif better:
             self._snapshot = _snapshot(current)
+            self._rest = features.value
 
     def _decide(self, removed: Indices, forced: Indices) -> None:
         """Remove and include features for good; a contradiction means that nothing is better."""

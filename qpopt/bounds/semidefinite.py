@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.bounds.admm import Admm
-from qpopt.bounds.cuts import Cuts
 from qpopt.bounds.enumeration import Relaxation
 from qpopt.bounds.forcing import Forced, Forcing
 from qpopt.bounds.reduced import Floats, Indices, Reduced
@@ -215,8 +214,3 @@ class Semidefinite:
         self._settling = STEPS_TO_SETTLE
         if self.admm is not None:
             self.admm.extend(positions, self.objective())
-
-    def drop_cuts(self) -> None:
-        """Forget all cuts."""
-        if self.admm is not None:
-            self.admm.set_objective(self.objective(), Cuts())

@@ -258,4 +258,6 @@ def _merged(kept: SplitCuts, found: SplitCuts, idle: Indices) -> tuple[SplitCuts
         & (np.diff(both.otherwise) == 0)
     )
     shares = np.bincount(np.cumsum(~same) - 1, weights=both.shares).astype(np.float64)
-    return replace(both.chosen(~same), shares=shares), waited[~same]
+    # A cut that is found again waits anew.
+    shortest = np.minimum.reduceat(waited, np.flatnonzero(~same)) if len(both) else waited
+    return replace(both.chosen(~same), shares=shares), shortest

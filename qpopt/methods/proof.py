@@ -17,6 +17,7 @@ from qpopt.bounds.part import Part
 from qpopt.bounds.projected import ProjectedLP
 from qpopt.bounds.reduced import Indices, Reduced, reduce
 from qpopt.bounds.root import RootBound
+from qpopt.bounds.semidefinite import Semidefinite
 from qpopt.errors import InvalidFile
 from qpopt.instance import Instance
 from qpopt.methods.branching import Tree
@@ -245,15 +246,15 @@ class Proof:
             self._hand_over(rest, SHARE_OF_SOLVER, MOST_SECONDS_OF_SOLVER)
 
     def _hand_over(self, rest: Reduced, share: float, most: float) -> bool:
-        """Hand what is left to the MIP solver, if it is small; tell whether that was all."""
+        """Hand what is left to the MIP solver, if it is small; tell whether the gap is closed.
+
+        What is better by less than the gap may still be there, so the part stays open.
+        """
         from qpopt.methods.handing import hand_over  # pyomo takes a second to import
 
         if not self.hands_over or not 0 < rest.n_select <= rest.n_free:
             return False
-        done = hand_over(self.incumbent, rest, self._part_of_time(share, most))
-        if done:
-            self._parts = ()
-        return done
+        return hand_over(self.incumbent, rest, self._part_of_time(share, most))
 
     def _semidefinite(self) -> None:
         if self.incumbent.settings.option("certificate", None) is None:
@@ -289,10 +290,10 @@ class Proof:
             recent.append(root.latest)
             if len(recent) > patience:
                 gain = recent[-1 - patience] - min(recent[-patience:])
-                if gain < SLOW * abs(recent[-1]):
+                if gain <= SLOW * abs(recent[-1]):
                     break
         root.know(self.incumbent.objective)
-        root.finish()
+        root.finish(self._out_of_time)
         self.incumbent.lower_bound(root.bound)
         self._narrow(root.free, root.included)
 
@@ -307,22 +308,33 @@ class Proof:
         return pays or in_any_case
 
     def _branch(self) -> None:
-        bound = self.incumbent.bound
         start = None if self.root is None else self.root.iterate
+        if self.root is not None and len(self._parts) == 1 and self._end_at_once(start):
+            return
+        bound = self.incumbent.bound
         nodes = [
             Node(self.instance, part.free, part.included, min(part.bound, bound), start)
             for part in self._parts
         ]
-        if self.root is not None and len(nodes) == 1:
-            relaxation = None if start is None else start.relaxation()
-            seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
-            rest = nodes[0].reduced
-            if self._look_at_all(rest, relaxation, seconds) or self._hand_over(
-                rest, SHARE_OF_SOLVER_AFTER_BOUNDS, MOST_SECONDS_OF_SOLVER_AFTER_BOUNDS
-            ):
-                return
         self.tree = Tree(self.incumbent, nodes, self.most_selections)
         self.tree.run(self._stop_branching)
+
+    def _end_at_once(self, start: Semidefinite | None) -> bool:
+        """Look at all selections of the only part, or hand it over; tell whether that was the end.
+
+        Parameters
+        ----------
+        start
+            The iterate of the root; what it proves is of use only where it is one of this part.
+        """
+        (part,) = self._parts
+        rest = reduce(self.instance, part.free, part.included)
+        same = start is not None and np.array_equal(start.reduced.free, rest.free)
+        relaxation = start.relaxation() if start is not None and same else None
+        seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
+        return self._look_at_all(rest, relaxation, seconds) or self._hand_over(
+            rest, SHARE_OF_SOLVER_AFTER_BOUNDS, MOST_SECONDS_OF_SOLVER_AFTER_BOUNDS
+        )
 
     def _stop_branching(self) -> bool:
         self._save_sometimes()

@@ -121,4 +121,21 @@ def test_the_solver_ends_a_proof():
     )
     assert any(note.startswith("highs on") for note in notes)
     assert solution.status is Status.OPTIMAL
-    assert solution.details == {"features_free": 0, "nodes": 0}
+    assert solution.details["nodes"] == 0
+
+
+def test_a_closed_gap_is_not_the_end_for_a_checkpoint(tmp_path):
+    instance = scattered(seed=0, n=24)
+    options = {"checkpoint": tmp_path / "checkpoint.npz", "enumerate": False, "search_seconds": 0.0}
+    roughly = solve(instance, gap=0.2, options=options)
+    exactly = solve(instance, gap=0.0, options={**options, "hand_over": False})
+    other = solve(instance, method="compact", solver="highs", gap=0.0)
+    assert roughly.bound >= other.objective - 1e-6
+    assert exactly.objective == pytest.approx(other.objective, rel=1e-6)
+
+
+def scattered(seed, n):
+    """Return an instance whose first good solution is not the best one."""
+    rng = np.random.default_rng(seed)
+    R = np.triu(1.5 * rng.random((n, n)) * (rng.random((n, n)) < 0.4), 1)
+    return qpopt.Instance(rng.random((6, n)), R + R.T, 0.3 * rng.random(n), 8, 3)

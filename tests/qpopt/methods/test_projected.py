@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
+from qpopt.bounds.part import Part
+from qpopt.bounds.root import RootBound
 from qpopt.methods.checkpoint import Checkpoint
+from qpopt.methods.proof import Proof
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -46,6 +49,26 @@ def test_ends_at_the_optimum_when_taken_apart(worth, instance, core):
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert solution.bound >= best - 1e-9 * max(1.0, abs(best))
+
+
+def test_a_single_part_that_is_smaller_than_the_iterate(monkeypatch):
+    instance = qpopt.generate(30, 8, 8, 3, seed=5)
+    best = solve(instance)
+    taken_apart = []
+
+    def without_worst(root, size, stop):
+        rest = np.setdiff1d(np.arange(30), best.selection)
+        taken_apart.append(Part(np.setdiff1d(root.free, rest[:1]), root.included, root.bound))
+        return (taken_apart[-1],)
+
+    monkeypatch.setattr(RootBound, "parts", without_worst)
+    for name, number in (("BRANCH_BELOW", 0), ("SLOW", 9.0), ("PATIENCE", 1)):
+        monkeypatch.setattr(f"qpopt.methods.proof.{name}", number)
+    monkeypatch.setattr("qpopt.bounds.root.WORTH_REMOVING", 2.0)
+    monkeypatch.setattr(Proof, "_enumerate", lambda proof: None)
+    solution = solve(instance, gap=0.0, options={"hand_over": False})
+    assert len(taken_apart[0].free) == 29
+    assert solution.objective == pytest.approx(best.objective)
 
 
 @settings(max_examples=15)
