@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 
-HALVINGS = 6
-"""How often the smallest δ is narrowed down; what is left counts n_select times."""
+ACCURACY = 1e-10
+"""How closely the smallest δ is found: what it costs, relative to the size of the bound."""
 
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
@@ -149,7 +149,7 @@ def _step_bounds(
     B = np.asarray(step.B, dtype=np.float64)
     B = np.tril(B) + np.tril(B, -1).T
     limits = _limits(step)
-    deficit = _deficit(B)
+    deficit = _deficit(B, ACCURACY * max(1.0, abs(constant + m * step.t)) / m)
     shift = constant + m * step.t + limits
     shift += 1e-12 * (abs(constant) + limits + m * m * float(np.abs(M).max()))
     shift += 1e-13 * m**3 * float(np.abs(M + B).max())
@@ -301,7 +301,7 @@ def _limits(step: Step) -> float:
     return float(np.sum(step.multipliers * levels * (levels + 1) / 2))
 
 
-def _deficit(B: Matrix) -> float:
+def _deficit(B: Matrix, accuracy: float) -> float:
     """Return δ ≥ 0 such that B + δI is positive semidefinite, by trying Cholesky factorisations."""
     n = len(B)
     # A factorisation that succeeds proves the matrix definite up to this (Higham, Theorem 10.3).
@@ -311,12 +311,11 @@ def _deficit(B: Matrix) -> float:
         return rounding
     high = 1e-14 * max(size, 1.0)
     while not _definite(B, high):
-        high *= 2.0
+        high *= 8.0
         if high > 1e6 * max(size, 1.0):
             raise InvalidCertificate("The matrix of a step is far from positive semidefinite.")
-    low = 0.5 * high
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
+    low = 0.125 * high
+    while high - low > accuracy and low < (middle := 0.5 * (low + high)) < high:
         if _definite(B, middle):
             high = middle
         else:

@@ -179,10 +179,12 @@ class _Run:
         while not self.root.finished and not self.over() and waiting < PATIENCE:
             self.root.advance(self.over)
             self._note(self.root.bound, f"{self.root.n_free} features free")
+            self.n_free = self.root.n_free
             value = self.root.latest
+            if value == inf:
+                continue  # not all features are in yet
             waiting = 0 if value < last - STALLED * abs(value) else waiting + 1
             last = min(last, value)
-            self.n_free = self.root.n_free
         self.root.finish()
         self._note(self.root.bound, f"{self.root.n_free} features free")
         self.n_free = self.root.n_free

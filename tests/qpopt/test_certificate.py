@@ -132,6 +132,17 @@ def test_a_wrong_matrix_costs_its_deficit(proof):
     assert worse >= check_certificate(instance, certificate) - 1e-6
 
 
+def test_a_matrix_far_from_definite_is_checked_closely():
+    instance = qpopt.generate(50, 6, 8, 3, seed=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qpopt.bounds.root.CANDIDATES", ((12, 2),))
+        hasty = RootBound(instance)
+        hasty.advance()
+        hasty.finish()
+    checked = check_certificate(instance, hasty.certificate())
+    assert checked == pytest.approx(hasty.bound, rel=1e-7)
+
+
 def forged(certificate, **changes):
     """Return the certificate with its first step changed."""
     first, *rest = certificate.steps

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt.bounds import KINDS, bound
+from qpopt.bounds.bound import PATIENCE
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -62,3 +63,11 @@ def test_an_interruption_returns_what_is_proven():
 def test_bad_arguments(arguments, message):
     with pytest.raises(qpopt.InvalidArgument, match=message):
         bound(qpopt.generate(20, 4, 6, 2), **arguments)
+
+
+def test_growing_candidate_sets_are_not_taken_for_a_standstill(monkeypatch):
+    instance = qpopt.generate(50, 6, 8, 3, seed=2)
+    at_once = bound(instance, kind="semidefinite", time_limit=5)
+    monkeypatch.setattr("qpopt.bounds.root.CANDIDATES", ((15, PATIENCE + 3),))
+    growing = bound(instance, kind="semidefinite", time_limit=5)
+    assert growing.value == pytest.approx(at_once.value, rel=1e-3)
