@@ -153,4 +153,6 @@ def _just_above(value: float, R: NDArray[np.float64]) -> float:
     """Return a number above `value` but not above any larger entry of R."""
     larger = R[value < R]
     following = float(larger.min()) if larger.size else np.inf
-    return min(value + MARGIN * max(value, MARGIN), (value + following) / 2)
+    middle = (value + following) / 2
+    # Between two neighbouring numbers there is none: then it is the larger one.
+    return min(value + MARGIN * max(value, MARGIN), middle if middle > value else following)

@@ -9,6 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
+END = """
+import os, sys
+sys.stdout.flush()
+os._exit(0)
+"""
+"""Threads of torch's process groups sometimes abort the interpreter's own way out."""
+
 
 def in_two_processes(program, folder):
     """Run the text of a program twice side by side and return what both print.
@@ -16,7 +23,7 @@ def in_two_processes(program, folder):
     The program finds the folder, where it is written to as well, as its first argument.
     """
     path = folder / "program.py"
-    path.write_text(program, encoding="utf-8")
+    path.write_text(program + END, encoding="utf-8")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
         [*command, str(path), str(folder)],

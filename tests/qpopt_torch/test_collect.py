@@ -219,6 +219,7 @@ try:
     collect(cnn().double(), bad, progress=False)
 except LoaderError as error:
     print("refused", error, flush=True)
+dist.barrier()  # neither leaves while the other still needs it
 dist.destroy_process_group()
 """
 

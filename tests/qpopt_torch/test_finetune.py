@@ -239,6 +239,7 @@ model = sparse()
 history = fine_tune(model, loader, FineTuning(epochs=8, lr=1e-3, momentum=0.9), progress=False)
 losses = torch.tensor([epoch["loss"] for epoch in history.epochs])
 torch.save({**model.state_dict(), "losses": losses}, f"{sys.argv[1]}/{dist.get_rank()}.pt")
+dist.barrier()  # neither leaves while the other still needs it
 dist.destroy_process_group()
 """
 

@@ -44,6 +44,14 @@ def test_every_step_of_the_specification(A, data):
         assert np.abs(instance.b).max() == pytest.approx(0.5)
 
 
+def test_the_clique_is_free_of_redundancy_where_cosines_are_neighbouring_numbers():
+    # The cosine of the first two features is 1, that of the last two the number before it.
+    A = np.array([[1.0, 1.0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]])
+    instance = prepare(A, n_select=3, n_per_class=1)
+    assert instance.objective(instance.provenance["clique"]).redundancy == 0.0
+    assert instance.R.any()
+
+
 def test_default_bias_scale_and_no_bias():
     A = np.random.default_rng(0).standard_normal((3, 9))
     with_bias = prepare(A, np.arange(9), n_select=4, n_per_class=2)
