@@ -238,10 +238,8 @@ class RootBound:
             points = np.zeros((len(useless), self.n_free), dtype=np.float32)
             points[found.features] = found.points
             last = [] if better or self._snapshot is None else [self._snapshot]
-            self._steps = [
-                *self._steps, *last, _snapshot(current, removed, forced, points[useless])
-            ]  # fmt: skip
-            self._snapshot = None
+            step = _snapshot(current, removed, forced, points[useless])
+            self._steps, self._snapshot = [*self._steps, *last, step], None
             self._rest = min(self._rest, features.value)
             self._decide(removed, forced)
         elif better:
