@@ -11,21 +11,22 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import build, certify, epsilon, search
-from benchmarks.add import add_file
-from benchmarks.add import improve as improve_library
-from benchmarks.enumeration import prove as prove_solution
 from benchmarks.errors import BenchmarkError
-from benchmarks.family import build as build_family
-from benchmarks.library import Library
-from benchmarks.refresh import refresh as refresh_library
-from benchmarks.report import write_report
-from benchmarks.run import ROWS
-from benchmarks.run import run as run_specs
-from benchmarks.specs import configurations, plan
+from benchmarks.library.curation import add_file
+from benchmarks.library.curation import improve as improve_library
+from benchmarks.library.exhaustive import prove as prove_solution
+from benchmarks.library.family import build as build_family
+from benchmarks.library.library import Library
+from benchmarks.library.refresh import refresh as refresh_library
+from benchmarks.reports.report import write_report
+from benchmarks.runs.run import ROWS
+from benchmarks.runs.run import run as run_specs
+from benchmarks.runs.specs import configurations, plan
+from benchmarks.studies import build, epsilon, search
+from benchmarks.studies import gaps as certify
 from qpopt import Solution
-from qpopt.commands import CHECK_FAILED
-from qpopt.commands import run as run_app
+from qpopt.cli.runner import CHECK_FAILED
+from qpopt.cli.runner import run as run_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("build")(build.main)

@@ -26,7 +26,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 import qpopt_torch
-from qpopt_torch.images import ImageFolder
+from qpopt_torch.data.image_folder import ImageFolder
 
 COLOURS = {"mean": (0.498, 0.498, 0.498), "std": (0.502, 0.502, 0.502)}
 """What the weights of EfficientNet-Lite expect."""

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import qpopt_torch
-from qpopt.solve import solve
+from qpopt.methods.solve import solve
 
 
 def linear_probe(

@@ -6,9 +6,6 @@ how good it is.
 """
 
 from qpopt._version import __version__
-from qpopt.bounds import Bound, Certificate, bound
-from qpopt.certificate import check_certificate
-from qpopt.certify import certify
 from qpopt.errors import (
     InfeasibleInstance,
     InvalidArgument,
@@ -23,13 +20,17 @@ from qpopt.errors import (
     SolverLimit,
     UnsupportedModel,
 )
-from qpopt.generate import generate
-from qpopt.instance import Instance
-from qpopt.objective import Objective
-from qpopt.prepare import prepare, redundancy
-from qpopt.solution import Solution, Status, TracePoint
-from qpopt.solve import available_solvers, solve
-from qpopt.verify import Verification, Violation, verify
+from qpopt.methods.solve import available_solvers, solve
+from qpopt.preprocessing import prepare, redundancy
+from qpopt.problem.instance import Instance
+from qpopt.problem.objective import Objective
+from qpopt.problem.solution import Solution, Status, TracePoint
+from qpopt.proofs.bound import Bound, bound
+from qpopt.proofs.certificate import Certificate
+from qpopt.proofs.certify import certify
+from qpopt.synthetic import generate
+from qpopt.verification.certificate_check import check_certificate
+from qpopt.verification.solution_check import Verification, Violation, verify
 
 __all__ = [
     "Bound",

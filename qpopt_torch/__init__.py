@@ -8,25 +8,25 @@ compactness.
 """
 
 from qpopt_torch import explain
-from qpopt_torch.adapter import Adapter
-from qpopt_torch.collect import collect
-from qpopt_torch.curve import Sweep
 from qpopt_torch.errors import LoaderError, ModelError, TrainingError
-from qpopt_torch.evaluate import accuracy
-from qpopt_torch.finetune import fine_tune, train_dense
-from qpopt_torch.frozen import extract, train_adapter
-from qpopt_torch.head import Head, find_head
-from qpopt_torch.losses import feature_diversity_loss
-from qpopt_torch.maps import Layout
 from qpopt_torch.metrics.evaluate import evaluate
+from qpopt_torch.metrics.model_accuracy import accuracy
 from qpopt_torch.metrics.summary import Metrics
-from qpopt_torch.settings import AdapterTraining, DenseTraining, FineTuning
-from qpopt_torch.sparse import Features, SparseClassifier, SparseHead
-from qpopt_torch.sparsify import sparsify
-from qpopt_torch.statistics import Statistics
-from qpopt_torch.storage import load
-from qpopt_torch.sweep import sweep
-from qpopt_torch.training import History
+from qpopt_torch.network.head import Head, find_head
+from qpopt_torch.network.layout import Layout
+from qpopt_torch.pipeline.sparsify import sparsify
+from qpopt_torch.pipeline.sweep import sweep
+from qpopt_torch.pipeline.sweep_result import Sweep
+from qpopt_torch.sparse.adapter import Adapter
+from qpopt_torch.sparse.classifier import Features, SparseClassifier, SparseHead
+from qpopt_torch.sparse.storage import load
+from qpopt_torch.statistics.collect import collect
+from qpopt_torch.statistics.statistics import Statistics
+from qpopt_torch.training.adapter_training import extract, train_adapter
+from qpopt_torch.training.fine_tuning import fine_tune, train_dense
+from qpopt_torch.training.loop import History
+from qpopt_torch.training.losses import feature_diversity_loss
+from qpopt_torch.training.settings import AdapterTraining, DenseTraining, FineTuning
 
 __all__ = [
     "Adapter",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from qpopt.instance import Instance
-from qpopt.methods.settings import Settings
+from qpopt.control.settings import Settings
 from qpopt.models.compiled import Size
-from qpopt.solution import Solution
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import Solution
 from qpopt.solvers.base import Solver
 
 PREFERENCE = ("gurobi", "highs", "cpsat", "scip")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.instance import Instance
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.settings import Settings
 from qpopt.methods.base import Method
-from qpopt.methods.forms import keep_quadratic
-from qpopt.methods.incumbent import Incumbent
-from qpopt.methods.lazy import solve_lazily
-from qpopt.methods.settings import Settings
-from qpopt.methods.starting import search_first
+from qpopt.methods.initial_solution import search_first
 from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts
 from qpopt.models.compiled import Rows, Size
-from qpopt.solution import Solution
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import Solution
 from qpopt.solvers.base import Solver
+from qpopt.solvers.forms import keep_quadratic
+from qpopt.solvers.lazy_constraints import solve_lazily
 
 
 def solve_compact(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:

@@ -17,20 +17,20 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.settings import Settings, Start
 from qpopt.errors import SolverFailure, SolverLimit
-from qpopt.instance import Instance
 from qpopt.methods.base import Method
-from qpopt.methods.forms import keep_quadratic
-from qpopt.methods.incumbent import Incumbent
-from qpopt.methods.settings import Settings, Start
-from qpopt.methods.swaps import distinct_by_swaps
+from qpopt.methods.paper_repair import distinct_by_swaps
 from qpopt.models.compact import equal_classes
 from qpopt.models.compiled import Size
 from qpopt.models.paper import Tightening, compile_paper, paper_size
-from qpopt.models.start import start_vector
-from qpopt.objective import best_assignment
-from qpopt.solution import Solution, Status
+from qpopt.models.warm_start import start_vector
+from qpopt.problem.instance import Instance
+from qpopt.problem.objective import best_assignment
+from qpopt.problem.solution import Solution, Status
 from qpopt.solvers.base import Solver, SolverSettings
+from qpopt.solvers.forms import keep_quadratic
 
 MAX_ROUNDS = 100
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from warnings import warn
 
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.settings import Settings
 from qpopt.errors import InvalidArgument, InvalidFile
-from qpopt.instance import Instance
 from qpopt.methods.base import Method
-from qpopt.methods.checkpoint import Checkpoint
-from qpopt.methods.incumbent import Incumbent
-from qpopt.methods.proof import Proof
-from qpopt.methods.settings import Settings
-from qpopt.solution import Solution
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import Solution
+from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.proofs.driver import Proof
 from qpopt.solvers.base import Solver
 
 

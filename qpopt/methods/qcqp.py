@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from qpopt.instance import Instance
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.settings import Settings
 from qpopt.methods.base import Method
-from qpopt.methods.incumbent import Incumbent
-from qpopt.methods.lazy import solve_lazily
-from qpopt.methods.settings import Settings
-from qpopt.methods.starting import search_first
+from qpopt.methods.initial_solution import search_first
 from qpopt.models.compiled import Size
 from qpopt.models.qcqp import compile_qcqp, qcqp_size
-from qpopt.solution import Solution
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import Solution
 from qpopt.solvers.base import Solver
 from qpopt.solvers.choice import check
+from qpopt.solvers.lazy_constraints import solve_lazily
 
 
 def solve_qcqp(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:

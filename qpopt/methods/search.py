@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from qpopt.instance import Instance
+from qpopt.control.settings import Settings
 from qpopt.methods.base import Method
-from qpopt.methods.settings import Settings
-from qpopt.search.run import search
-from qpopt.solution import Solution, Status, TracePoint
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import Solution, Status, TracePoint
+from qpopt.search.local_search import search
 from qpopt.solvers.base import Solver
 
 

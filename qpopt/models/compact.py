@@ -14,10 +14,9 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy import sparse
 
-from qpopt.instance import Instance
-from qpopt.models.compile import compile_model
 from qpopt.models.compiled import Block, CompiledModel, Rows, Size
-from qpopt.models.data import (
+from qpopt.models.compiler import compile_model
+from qpopt.models.parts import (
     assigned_similarity,
     data_of,
     declare,
@@ -26,6 +25,7 @@ from qpopt.models.data import (
     only_selected,
     selected_bias,
 )
+from qpopt.problem.instance import Instance
 
 
 def compact_model(*, quadratic: bool, distinct: bool = False) -> pyo.AbstractModel:

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from qpopt.instance import Instance
-from qpopt.models.compile import compile_model
 from qpopt.models.compiled import CompiledModel, Size
-from qpopt.models.data import (
+from qpopt.models.compiler import compile_model
+from qpopt.models.parts import (
     assigned_similarity,
     data_of,
     declare,
@@ -26,6 +25,7 @@ from qpopt.models.data import (
     only_selected,
     selected_bias,
 )
+from qpopt.problem.instance import Instance
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from qpopt.instance import Instance
-from qpopt.models.compile import compile_model
 from qpopt.models.compiled import CompiledModel, Size
-from qpopt.models.data import data_of, declare, declare_charges, selected_bias
+from qpopt.models.compiler import compile_model
+from qpopt.models.parts import data_of, declare, declare_charges, selected_bias
+from qpopt.problem.instance import Instance
 
 
 def qcqp_model() -> pyo.AbstractModel:

@@ -1,64 +1,131 @@
-"""Trying every selection, where there are few enough of them: what is left is the optimum."""
+"""Enumeration: all selections of a small part that may be better than the best one known.
+
+A depth-first search. What the classes gain from a selection without uniqueness is submodular, and
+redundancy is never negative, so the value of a part is at most its present value plus the largest
+gains of its candidates, each taken by itself. Candidates are tried in the order of these gains: as
+soon as one is hopeless, so are all after it.
+
+A relaxation may help: where Z ≤ offset + sᵀQs is known for all selections and Q is hardly positive
+off its diagonal, every pair of chosen features uses up some of the offset.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
-from math import comb
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.instance import Instance
-from qpopt.objective import best_assignment
-from qpopt.search.incumbent import Incumbent
+from qpopt.problem.subproblem import Indices, Reduced
 
-MOST_SELECTIONS = 5000
-"""Up to this many selections are tried one by one: about a second, rarely a few."""
+MOST_FOUND = 32
+"""How many selections are handed out at once: their values may spare looking at later ones."""
 
-ROUNDING = 1e-12
-"""What may be lost in adding up Z, relative to the largest sum that could occur."""
+ROUNDING = 1e-9
+"""Relative to the objective: far more than the order of summation changes."""
 
-
-def n_selections(instance: Instance) -> int:
-    """Return how many selections there are that respect `include` and `exclude`."""
-    n_included = len(instance.include)
-    n_free = instance.n_features - n_included - len(instance.exclude)
-    return comb(n_free, instance.n_select - n_included)
+LOST_IN_SUMS = 1e-12
+"""What adding up may lose, relative to the largest sum that could occur: more than Z where terms
+of Z cancel out."""
 
 
-def try_every_selection(incumbent: Incumbent) -> bool:
-    """Offer every selection to the incumbent, each counting as a step.
+class Relaxation(NamedTuple):
+    """A function that Z does not exceed: offset + sᵀQs, for selections s of the free features."""
 
-    Without uniqueness Z is quickly computed and never too low, so only selections that look better
-    than the best one need their exact assignment.
+    offset: float
+    Q: NDArray[np.float64]
 
-    Returns
-    -------
-    bool
-        Whether it came to the end: then the incumbent is optimal. False where a limit came first.
+
+class Enumeration:
+    """The selections of a reduced instance, gone through once.
+
+    Parameters
+    ----------
+    reduced
+        The problem, with at least one feature to select and as many free ones.
+    relaxation
+        What is known of Z; None where nothing is.
     """
-    instance = incumbent.instance
-    k = instance.n_per_class
-    margin = ROUNDING * _largest_sum(instance)
-    for selection in _selections(instance):
-        if incumbent.done:
-            return False
-        incumbent.made(1, incumbent.allot(1))
-        at_most = instance.objective(selection, best_assignment(instance.A, selection, k)).total
-        if at_most > incumbent.objective - margin:
-            incumbent.judge(selection)
-    return True
+
+    def __init__(self, reduced: Reduced, relaxation: Relaxation | None = None) -> None:
+        n, m, k = reduced.n_free, reduced.n_select, reduced.n_per_class
+        q, n_included = reduced.n_classes, len(reduced.included)
+        self.finished = False
+        self._reduced = reduced
+        self._columns = np.ascontiguousarray(reduced.A.T)
+        # Until a class has enough features, its places are held by some that are worse than all.
+        least = np.min(reduced.columns(), axis=1)
+        worst = least - np.maximum(1.0, np.abs(least))
+        self._top = np.empty((m, q, k + 1))
+        self._top[0] = worst[:, None]
+        self._places = np.full((m, q, k + 1), -1, dtype=np.int64)
+        best = np.argsort(-reduced.forced, axis=1, kind="stable")[:, : k + 1]
+        known = best.shape[1]
+        self._top[0, :, :known] = np.take_along_axis(reduced.forced, best, axis=1)
+        self._places[0, :, :known] = best
+        self._values = np.empty(m)
+        self._values[0] = reduced.constant + float(self._top[0, :, :k].sum())
+        self._candidates = np.empty((m, n), dtype=np.int64)
+        self._candidates[0] = np.arange(n)
+        self._linear = np.empty((m, n))
+        self._linear[0] = reduced.b
+        self._gains = np.empty((m, n))
+        self._lengths = np.zeros(m, dtype=np.int64)
+        self._lengths[0] = n
+        self._next = np.full(m, -1, dtype=np.int64)
+        self._depth = np.zeros(1, dtype=np.int64)
+        self._n_included = n_included
+        offset, Q = (inf, np.zeros((n, n))) if relaxation is None else relaxation
+        diagonal = np.diagonal(Q).copy()
+        # What is positive off the diagonal is paid at once, for all pairs.
+        excess = max(0.0, float((Q - np.diag(diagonal)).max()))
+        self._Q = np.ascontiguousarray(Q - excess)
+        self._relaxed_values = np.empty(m)
+        self._relaxed_values[0] = offset + m * (m - 1) * excess
+        self._relaxed = np.empty((m, n))
+        self._relaxed[0] = diagonal
+        self._reserve = np.empty(m)
+        self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
+        self._margin = LOST_IN_SUMS * max(_largest_sum(reduced), m * m * float(np.abs(Q).max()))
+
+    def advance(self, objective: float, steps: int) -> list[Indices]:
+        """Go on for a while; return selections that may be better than `objective`.
+
+        Parameters
+        ----------
+        objective
+            The Z of the best solution known.
+        steps
+            The most parts and selections to look at.
+
+        Returns
+        -------
+        list of NDArray
+            Whole selections, sorted. Every better one is in some answer by the time `finished` is
+            true.
+        """
+        from qpopt.kernels.enumeration import better_selections
+
+        if self.finished:
+            return []
+        limit = objective - self._margin
+        if objective > -inf:
+            limit -= ROUNDING * max(1.0, abs(objective))
+        count, self.finished = better_selections(
+            self._columns, self._reduced.R, self._Q, self._reduced.n_per_class, self._n_included,
+            limit, steps, self._top, self._places, self._values, self._candidates, self._linear,
+            self._gains, self._relaxed_values, self._relaxed, self._reserve, self._lengths,
+            self._next, self._depth, self._found,
+        )  # fmt: skip
+        return [self._selection(row) for row in self._found[:count]]
+
+    def _selection(self, positions: NDArray[np.int64]) -> Indices:
+        return np.union1d(self._reduced.included, self._reduced.free[positions])
 
 
-def _selections(instance: Instance) -> Iterator[NDArray[np.int64]]:
-    fixed = {*instance.include, *instance.exclude}
-    free = [d for d in range(instance.n_features) if d not in fixed]
-    for rest in combinations(free, instance.n_select - len(instance.include)):
-        yield np.array(sorted((*instance.include, *rest)), dtype=np.int64)
-
-
-def _largest_sum(instance: Instance) -> float:
-    similarity = instance.n_per_class * float(np.abs(instance.A).max(axis=1).sum())
-    redundancy = instance.n_select**2 * float(instance.R.max())
-    return similarity + redundancy + instance.n_select * float(np.abs(instance.b).max())
+def _largest_sum(reduced: Reduced) -> float:
+    similarity = reduced.n_per_class * float(np.abs(reduced.columns()).max(axis=1).sum())
+    redundancy = reduced.n_select**2 * float(reduced.R.max())
+    bias = reduced.n_select * float(np.abs(reduced.b).max())
+    return abs(reduced.constant) + similarity + redundancy + bias

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.instance import Instance
-from qpopt.search.problem import Problem, in_units
+from qpopt.problem.instance import Instance
+from qpopt.search.integer_instance import Problem, in_units
 
 
 def greedy(instance: Instance) -> NDArray[np.int64]:
@@ -30,7 +30,7 @@ def greedy(instance: Instance) -> NDArray[np.int64]:
 
 def greedy_selection(instance: Instance, problem: Problem) -> NDArray[np.int64]:
     """Do the same with a problem that is at hand."""
-    from qpopt.search.fill import fill  # numba takes a second to import
+    from qpopt.kernels.greedy_fill import fill  # numba takes a second to import
 
     selected = np.zeros(instance.n_select, np.int64)
     selected[: len(instance.include)] = instance.include

@@ -9,9 +9,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.instance import Instance
-from qpopt.search.assignment import assign
-from qpopt.solution import TracePoint
+from qpopt.problem.assignment import assign
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import TracePoint
 
 MOST_JUDGED = 50_000
 """How many objectives are remembered."""

@@ -10,10 +10,10 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from qpopt.search.incumbent import Incumbent
-from qpopt.search.memory import NEVER, forget, new_auction, new_memory
+from qpopt.search.integer_instance import Problem
 from qpopt.search.population import Population
-from qpopt.search.problem import Problem
-from qpopt.search.state import new_state
+from qpopt.search.swap_state import new_state
+from qpopt.search.tabu_memory import NEVER, forget, new_auction, new_memory
 
 PATIENCE_PER_FEATURE = 6
 """Steps without improvement, per selected feature, after which a tabu search ends."""
@@ -121,7 +121,7 @@ class Worker:
 
     def climb(self, start: NDArray[np.int64]) -> None:
         """Run one tabu search and judge the best selections it met."""
-        from qpopt.search.tabu import tabu_search  # numba takes a second to import
+        from qpopt.kernels.tabu import tabu_search  # numba takes a second to import
 
         state = new_state(self.problem, start)
         k = self.problem.n_per_class
@@ -168,7 +168,7 @@ class Worker:
         self, part: NDArray[np.int64], among: NDArray[np.bool_], breadth: int
     ) -> NDArray[np.int64]:
         """Complete a part of a selection with features of a mask."""
-        from qpopt.search.fill import fill
+        from qpopt.kernels.greedy_fill import fill
 
         selected = np.zeros(self.n_select, np.int64)
         selected[: len(part)] = part

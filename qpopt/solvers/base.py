@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.models.compiled import CompiledModel, Rows
-from qpopt.solution import Status
+from qpopt.problem.solution import Status
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from qpopt.errors import UnsupportedModel
 from qpopt.models.compiled import CompiledModel, Kind
-from qpopt.solution import Status
+from qpopt.problem.solution import Status
+from qpopt.solvers.availability import load, package_availability
 from qpopt.solvers.base import (
     Availability,
     OnProgress,
@@ -23,8 +24,7 @@ from qpopt.solvers.base import (
     SolverSettings,
     Supports,
 )
-from qpopt.solvers.packages import load, package_availability
-from qpopt.solvers.running import Run
+from qpopt.solvers.solver_thread import Run
 
 MODULE = "ortools.sat.python.cp_model"
 ACCURACY = 1e-7

@@ -11,7 +11,9 @@ from scipy import sparse
 
 from qpopt.errors import SolverFailure
 from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
-from qpopt.solution import Status
+from qpopt.problem.solution import Status
+from qpopt.problem.tolerances import outward
+from qpopt.solvers.availability import load, package_availability
 from qpopt.solvers.base import (
     Availability,
     Lazy,
@@ -22,9 +24,7 @@ from qpopt.solvers.base import (
     SolverSettings,
     Supports,
 )
-from qpopt.solvers.packages import load, package_availability
-from qpopt.solvers.running import Run
-from qpopt.solvers.safety import outward
+from qpopt.solvers.solver_thread import Run
 
 SIZE_LIMITED = Limits(variables=2000, rows=2000, quadratic_variables=200)
 """What the licence inside the package allows."""

@@ -8,17 +8,11 @@ import numpy as np
 
 from qpopt.errors import SolverFailure
 from qpopt.models.compiled import CompiledModel, Kind
-from qpopt.solution import Status
-from qpopt.solvers.base import (
-    Availability,
-    Solver,
-    SolverResult,
-    SolverSettings,
-    Supports,
-)
-from qpopt.solvers.packages import load, package_availability
-from qpopt.solvers.running import LeftBehind, Run
-from qpopt.solvers.safety import outward
+from qpopt.problem.solution import Status
+from qpopt.problem.tolerances import outward
+from qpopt.solvers.availability import load, package_availability
+from qpopt.solvers.base import Availability, Solver, SolverResult, SolverSettings, Supports
+from qpopt.solvers.solver_thread import LeftBehind, Run
 
 OVERRUN = 0.1
 LEAST_OVERRUN = 10.0

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
-from qpopt.solution import Status
+from qpopt.problem.solution import Status
+from qpopt.problem.tolerances import outward
+from qpopt.solvers.availability import load, package_availability
 from qpopt.solvers.base import (
     Availability,
     Floats,
@@ -19,9 +21,7 @@ from qpopt.solvers.base import (
     SolverSettings,
     Supports,
 )
-from qpopt.solvers.packages import load, package_availability
-from qpopt.solvers.running import Run
-from qpopt.solvers.safety import outward
+from qpopt.solvers.solver_thread import Run
 
 AFTER_ALL_OTHERS = -9_000_000
 """Priority with which lazy constraints are looked at only where the stated ones hold."""

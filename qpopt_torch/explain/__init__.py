@@ -6,13 +6,13 @@ model. Every explanation can be drawn (`figure`), written (`to_dict`, `save`), p
 itself in a notebook.
 """
 
+from qpopt_torch.evidence.gather import Evidence, Sample, gather
+from qpopt_torch.explain.class_explanation import ClassExplanation, explain_class
 from qpopt_torch.explain.contrast import Contrast, explain_contrast
 from qpopt_torch.explain.decision import Decision, explain_decision
-from qpopt_torch.explain.evidence import Evidence, Sample, gather
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.feature import FeatureExplanation, explain_feature
 from qpopt_torch.explain.neighbours import Neighbours, explain_neighbours
-from qpopt_torch.explain.one_class import ClassExplanation, explain_class
 
 __all__ = [
     "ClassExplanation",

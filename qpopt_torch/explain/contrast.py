@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from qpopt_torch.errors import ModelError
-from qpopt_torch.explain.draw import draw_picture, plain, subplots
-from qpopt_torch.explain.evidence import Evidence
+from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.explain.explanation import Explanation
+from qpopt_torch.explain.plotting import draw_picture, plain, subplots
 
 SHOWN = 2
 

@@ -11,15 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qpopt_torch.batches import to_model
+from qpopt_torch.data.batches import to_model
 from qpopt_torch.errors import LoaderError
-from qpopt_torch.explain.draw import draw_picture, draw_values, plain, subplots
-from qpopt_torch.explain.evidence import Evidence, Sample
+from qpopt_torch.evidence.gather import Evidence, Sample
+from qpopt_torch.evidence.names import Names
+from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.names import Names
-from qpopt_torch.explain.pictures import Picture, ToImage, small_maps
-from qpopt_torch.observe import evaluating
-from qpopt_torch.sparse import Features, SparseClassifier
+from qpopt_torch.explain.plotting import draw_picture, draw_values, plain, subplots
+from qpopt_torch.network.observation import evaluating
+from qpopt_torch.sparse.classifier import Features, SparseClassifier
 
 RIVALS = 2
 

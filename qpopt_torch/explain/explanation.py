@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from qpopt import InvalidFile
-from qpopt.files import replacing
+from qpopt.io.archive import replacing
 
 
 class Explanation(ABC):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt_torch.explain.draw import ACCENT, plain, subplots
+from qpopt_torch.evidence.names import Names
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.names import Names
-from qpopt_torch.sparse import SparseClassifier
+from qpopt_torch.explain.plotting import ACCENT, plain, subplots
+from qpopt_torch.sparse.classifier import SparseClassifier
 
 LISTED = 12
 

@@ -18,8 +18,8 @@ from qpopt_torch.metrics.diversity import Diversity
 from qpopt_torch.metrics.grounding import structural_grounding
 from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.summary import Metrics
-from qpopt_torch.sparse import Features
-from qpopt_torch.watched import Watched
+from qpopt_torch.metrics.watched import Watched
+from qpopt_torch.sparse.classifier import Features
 
 PRESENT = 0.5
 """An attribute counts as present in a class when more than this share of people saw it."""

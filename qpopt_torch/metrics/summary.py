@@ -8,7 +8,7 @@ from math import isnan
 from os import PathLike
 from typing import Any
 
-from qpopt.files import replacing
+from qpopt.io.archive import replacing
 
 TITLES = {
     "accuracy": "Accuracy",

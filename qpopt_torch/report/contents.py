@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Evidence, Sample
 from qpopt_torch.explain.decision import misleading_feature
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
-from qpopt_torch.explain.pictures import Picture
-from qpopt_torch.report.encode import TINY, encode_images, encode_maps, encode_series
+from qpopt_torch.report.encoding import TINY, encode_images, encode_maps, encode_series
 
 MAPS_SHARE = 0.3
 """Share of the page's size that feature maps may take."""

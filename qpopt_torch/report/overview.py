@@ -8,7 +8,7 @@ from typing import Any
 
 from qpopt import __version__
 from qpopt_torch.metrics.summary import TITLES, Metrics
-from qpopt_torch.sparse import SparseClassifier
+from qpopt_torch.sparse.classifier import SparseClassifier
 
 MEANINGS = {
     "accuracy": "samples whose class is recognised",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.add import add_copy, improve
-from benchmarks.execute import execute
-from benchmarks.library import Library
-from benchmarks.rows import Row
-from benchmarks.specs import RunSpec
+from benchmarks.library.curation import add_copy, improve
+from benchmarks.library.library import Library
+from benchmarks.runs.execute import execute
+from benchmarks.runs.rows import Row
+from benchmarks.runs.specs import RunSpec
 
 STUB = (sys.executable, "-m", "tests.benchmarks.stub_child")
 

@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.library import Library
+from benchmarks.library.library import Library
 
 
 def main(folder: Path) -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import __main__ as command_line
-from benchmarks.library import Library
-from benchmarks.rows import Rows
+from benchmarks.library.library import Library
+from benchmarks.runs.rows import Rows
 from qpopt import Instance, available_solvers
 
 OPEN_SOURCE = [

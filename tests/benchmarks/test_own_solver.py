@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.library import ROOT
-from benchmarks.rows import Rows
+from benchmarks.library.library import ROOT
+from benchmarks.runs.rows import Rows
 
 README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
 

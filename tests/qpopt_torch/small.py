@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from qpopt import Instance, Solution
-from qpopt.objective import objective
+from qpopt.problem.objective import objective
 
 
 def cnn(n_features: int = 8, n_classes: int = 4, seed: int = 0) -> nn.Sequential:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qpopt import Instance, Status, generate, solve, verify
-from qpopt.search import search
+from qpopt.search.local_search import search
 from qpopt.solvers import Availability, Limits, SolverResult
 from qpopt.solvers.highs_ import Highs
 from tests.installed import solvers

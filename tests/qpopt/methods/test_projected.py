@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
-from qpopt.bounds.part import Part
-from qpopt.bounds.root import RootBound
-from qpopt.methods.checkpoint import Checkpoint
-from qpopt.methods.proof import Proof
+from qpopt.problem.part import Part
+from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.proofs.driver import Proof
+from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -43,7 +43,7 @@ def test_ends_at_the_optimum_when_taken_apart(worth, instance, core):
             ("MOST_PATIENCE", 2),
             ("SLOW", 0.5),
         ):
-            patch.setattr(f"qpopt.methods.proof.{name}", number)
+            patch.setattr(f"qpopt.proofs.driver.{name}", number)
         solution = solve(instance, method="projected", gap=0.0, options=options)
     best = brute_force(instance).objective
     assert solution.status is Status.OPTIMAL
@@ -63,8 +63,8 @@ def test_a_single_part_that_is_smaller_than_the_iterate(monkeypatch):
 
     monkeypatch.setattr(RootBound, "parts", without_worst)
     for name, number in (("BRANCH_BELOW", 0), ("SLOW", 9.0), ("PATIENCE", 1)):
-        monkeypatch.setattr(f"qpopt.methods.proof.{name}", number)
-    monkeypatch.setattr("qpopt.bounds.root.WORTH_REMOVING", 2.0)
+        monkeypatch.setattr(f"qpopt.proofs.driver.{name}", number)
+    monkeypatch.setattr("qpopt.proofs.root.WORTH_REMOVING", 2.0)
     monkeypatch.setattr(Proof, "_enumerate", lambda proof: None)
     solution = solve(instance, gap=0.0, options={"hand_over": False})
     assert len(taken_apart[0].free) == 29

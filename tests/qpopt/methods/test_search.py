@@ -1,7 +1,7 @@
 import pytest
 
 from qpopt import QpoptError, Status, generate, solve, verify
-from qpopt.search import search
+from qpopt.search.local_search import search
 from tests.brute_force import brute_force
 
 

@@ -13,7 +13,7 @@ from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts, 
 from qpopt.models.compiled import Block
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.qcqp import compile_qcqp, qcqp_size
-from qpopt.models.start import start_vector
+from qpopt.models.warm_start import start_vector
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, value
 

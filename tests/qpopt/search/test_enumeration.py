@@ -1,77 +1,123 @@
-from math import comb
+"""The enumeration against trying everything."""
+
+from __future__ import annotations
+
+from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from qpopt import Instance, generate
-from qpopt.search import search
-from qpopt.search.enumeration import n_selections, try_every_selection
-from qpopt.search.incumbent import Incumbent
+from qpopt.problem.subproblem import reduce
+from qpopt.relaxations.semidefinite import Semidefinite
+from qpopt.search.enumeration import Enumeration, Relaxation
 from tests.awkward import awkward_instances
-from tests.brute_force import all_selections, brute_force
+from tests.brute_force import all_selections, best_class_sets, value
+
+
+def all_values(instance):
+    """Z of every selection with its best assignment."""
+    return {
+        selection: value(instance, selection, best_class_sets(instance, selection))
+        for selection in all_selections(instance)
+    }
+
+
+def enumerated(instance, objective, steps, relaxation=None):
+    """All that the enumeration gives for an objective that stays as it is."""
+    part = Enumeration(reduce(instance), relaxation)
+    found = []
+    while not part.finished:
+        found += [tuple(selection.tolist()) for selection in part.advance(objective, steps)]
+    assert part.advance(objective, steps) == []
+    return found
+
+
+@settings(max_examples=150)
+@given(awkward_instances(), st.floats(0, 1), st.sampled_from([1, 7, 10**6]))
+def test_gives_every_better_selection_once(instance, share, steps):
+    assume(reduce(instance).n_select > 0)
+    values = all_values(instance)
+    objective = float(np.quantile(list(values.values()), share))
+    found = enumerated(instance, objective, steps)
+    assert len(found) == len(set(found))
+    assert set(found) <= set(values)
+    assert set(found) >= {one for one, z in values.items() if z > objective}
+
+
+@settings(max_examples=80)
+@given(awkward_instances(), st.floats(0, 1), st.integers(0, 4))
+def test_a_relaxation_loses_nothing(instance, share, rounds):
+    reduced = reduce(instance)
+    assume(reduced.n_select > 0)
+    semidefinite = Semidefinite(reduced)
+    for _ in range(rounds):
+        semidefinite.round(5)
+    relaxation = semidefinite.relaxation()
+    values = all_values(instance)
+    for selection, z in values.items():
+        s = np.isin(reduced.free, selection).astype(float)
+        assert z <= relaxation.offset + s @ relaxation.Q @ s + 1e-9 * max(1.0, abs(z))
+    objective = float(np.quantile(list(values.values()), share))
+    found = enumerated(instance, objective, 10**6, relaxation)
+    assert len(found) == len(set(found))
+    assert set(found) >= {one for one, z in values.items() if z > objective}
+
+
+def test_a_relaxation_spares_work():
+    instance = generate(20, 6, 6, 2, seed=2)
+    n = instance.n_features
+    costly = Relaxation(1000.0, -1000.0 * (np.ones((n, n)) - np.eye(n)))
+    assert enumerated(instance, 0.0, 10**6, costly) == []
+    assert enumerated(instance, 0.0, 10**6) != []
 
 
 @given(awkward_instances())
-def test_the_number_of_selections(instance):
-    assert n_selections(instance) == sum(1 for _ in all_selections(instance))
+def test_without_an_objective_gives_all(instance):
+    assume(reduce(instance).n_select > 0)
+    assert sorted(enumerated(instance, -inf, 10**6)) == sorted(all_selections(instance))
 
 
-@settings(max_examples=60)
-@given(awkward_instances())
-def test_trying_every_selection_gives_the_optimum(instance):
-    incumbent = Incumbent(instance, None, None, None, None)
-    assert try_every_selection(incumbent)
-    assert incumbent.steps == n_selections(instance)
-    best = brute_force(instance).objective
-    assert incumbent.objective == pytest.approx(best, rel=1e-12, abs=1e-12)
+def test_passes_over_what_uniqueness_makes_worse():
+    A = np.array([[9.0, 1.0, 5.0], [9.0, 2.0, 5.0]])
+    instance = Instance(A, np.zeros((3, 3)), np.zeros(3), n_select=2, n_per_class=1)
+    # Alone every class would gain 9 from {0, 1}; one of them has to take 2 or less.
+    assert enumerated(instance, 13.0, 10**6) == [(0, 2)]
 
 
-@settings(max_examples=40)
-@given(awkward_instances())
-def test_a_search_of_few_selections_ends_by_itself_with_the_optimum(instance):
-    result = search(instance, time_limit=600)
-    assert result.complete
-    best = brute_force(instance).objective
-    assert result.objective == pytest.approx(best, rel=1e-12, abs=1e-12)
+@pytest.mark.parametrize("scale", [1e10, 1e13, 1e16])
+def test_loses_nothing_where_large_terms_cancel_out(scale):
+    for seed in range(20):
+        A = scale * (1 + np.random.default_rng(seed).uniform(0, 4e-15, (3, 8)))
+        instance = Instance(A, np.zeros((8, 8)), np.full(8, -1.5 * scale), 4, 2)
+        values = all_values(instance)
+        objective = sorted(values.values())[-2]
+        found = enumerated(instance, objective, 10**6)
+        assert set(found) >= {one for one, z in values.items() if z > objective}
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_many_selections_are_not_tried_one_by_one(threads):
-    instance = generate(60, 20, 8, 3, seed=2)
-    result = search(instance, step_limit=400, threads=threads)
-    assert (result.complete, result.steps) == (False, 400)
+def test_more_features_than_a_number_has_bits():
+    instance = generate(70, 4, 67, 2, seed=1)
+    best = max(_values_of_some(instance))
+    found = enumerated(instance, best, 10**6)
+    assert found
+    assert all(len(selection) == 67 for selection in found)
 
 
-def test_a_limit_that_comes_first_leaves_it_incomplete():
-    instance = generate(12, 6, 5, 2, seed=5)
-    count = comb(12, 5)
-    assert search(instance, step_limit=count + 1000).complete
-    for limits in ({"step_limit": count}, {"time_limit": 0}, {"target": -1e9}):
-        assert not search(instance, **limits).complete
-    assert search(instance, step_limit=count).steps == count
+def _values_of_some(instance):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        selection = tuple(np.sort(rng.permutation(70)[:67]).tolist())
+        yield value(instance, selection, best_class_sets(instance, selection))
 
 
-def test_a_target_ends_it_on_the_way():
-    instance = generate(12, 6, 5, 2, seed=5)
-    best = brute_force(instance).objective
-    incumbent = Incumbent(instance, None, None, best - 1e-9, None)
-    assert not try_every_selection(incumbent)
-    assert incumbent.objective == pytest.approx(best)
-    assert incumbent.steps < comb(12, 5)
-
-
-def test_an_interruption_on_the_way_leaves_it_incomplete(monkeypatch):
-    def interrupt(incumbent):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("qpopt.search.run.try_every_selection", interrupt)
-    result = search(generate(12, 6, 5, 2, seed=5), time_limit=60)
-    assert (result.interrupted, result.complete) == (True, False)
-
-
-def test_a_single_selection_is_optimal_without_a_step():
-    instance = Instance(np.eye(2, 4), np.zeros((4, 4)), np.zeros(4), 3, 1, exclude=[3])
-    result = search(instance, step_limit=0)
-    assert (result.complete, result.steps) == (True, 0)
-    assert result.selection.tolist() == [0, 1, 2]
+def test_stops_where_it_is_told_and_goes_on():
+    instance = generate(20, 6, 6, 2, seed=2)
+    part = Enumeration(reduce(instance))
+    part.advance(-inf, 3)
+    assert not part.finished
+    with pytest.raises(StopIteration):
+        next(iter(part.advance(inf, 10**6)))
+    assert part.finished

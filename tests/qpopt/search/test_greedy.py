@@ -2,9 +2,9 @@ import numpy as np
 from hypothesis import given
 
 from qpopt import Instance
-from qpopt.search import greedy
-from qpopt.search.fill import fill
-from qpopt.search.problem import in_units
+from qpopt.kernels.greedy_fill import fill
+from qpopt.search.greedy import greedy
+from qpopt.search.integer_instance import in_units
 from tests.awkward import awkward_instances
 
 

@@ -14,8 +14,8 @@ from qpopt import Status, generate
 from qpopt.errors import SolverFailure
 from qpopt.models.compact import compile_compact
 from qpopt.models.compiled import Block, CompiledModel, Kind, Products, QuadraticRow, Rows
-from qpopt.models.start import start_vector
-from qpopt.search import assign
+from qpopt.models.warm_start import start_vector
+from qpopt.problem.assignment import assign
 from qpopt.solvers import SolverSettings, find_solver
 from tests.installed import solvers
 

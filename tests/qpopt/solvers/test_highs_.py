@@ -8,7 +8,7 @@ import pytest
 
 from qpopt import SolverFailure, Status, generate, solve
 from qpopt.solvers import highs_
-from qpopt.solvers.packages import load
+from qpopt.solvers.availability import load
 
 
 def test_highs_is_left_behind_where_it_does_not_listen(monkeypatch):

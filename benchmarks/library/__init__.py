@@ -1,0 +1,1 @@
+"""The library of instances with their best solutions and bounds."""

@@ -1,0 +1,159 @@
+"""One run in a process of its own: `python -m benchmarks.runs.child FOLDER`.
+
+The folder holds `spec.json`; the child leaves there `ready` when its time begins, and what it
+claims:
+
+- ``trace.jsonl``: a line [seconds, objective, bound] for every improvement, as it happens;
+- ``solution.json``: the solution, in the format of `Solution.save`;
+- ``claims.json``: seconds for loading (with imports and a warm-up), for building and for solving,
+  versions, and the error, if any.
+
+How long it took and how much memory it used is measured by its parent; see
+`benchmarks.runs.execute`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.library.library import ROOT, Library
+from benchmarks.runs.execute import READY
+from benchmarks.runs.specs import NO_SOLVER, RunSpec, toy_instance
+from qpopt import Instance, QpoptError, Solution, TracePoint, __version__, solve
+from qpopt.errors import SolverLimit, UnsupportedModel
+from qpopt.io.archive import replacing
+from qpopt.solvers import find_solver
+
+WARM_UP_SECONDS = 1.0
+PARENT_CHECK = 1.0
+"""Seconds between two looks whether the parent is still there."""
+
+
+def main(folder: Path) -> None:
+    """Solve what the specification in the folder asks for and write down what came of it."""
+    _end_with_parent()
+    content = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+    library = Library(Path(content["library"]) if content["library"] else ROOT)
+    claims: dict[str, Any] = {"error": "", "message": ""}
+    try:
+        solution = _run(RunSpec(**content["spec"]), library, folder / "trace.jsonl", claims)
+        solution.save(folder / "solution.json")
+    except (UnsupportedModel, SolverLimit) as error:
+        claims |= {"error": "refused", "message": str(error)}
+    except QpoptError as error:
+        claims |= {"error": "error", "message": f"{type(error).__name__}: {error}"}
+    except MemoryError as error:
+        claims |= {"error": "memory", "message": str(error) or "MemoryError"}
+    with replacing(folder / "claims.json") as stream:
+        stream.write(json.dumps(claims).encode())
+
+
+def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -> Solution:
+    began = time.perf_counter()
+    instance = library.instance(spec.instance)
+    if instance.fingerprint != spec.fingerprint:
+        raise QpoptError(f"The library of this machine has another {spec.instance}.")
+    versions = {"qpopt": __version__, "python": sys.version.split()[0], "numpy": version("numpy")}
+    watch = _Stopwatch()
+    if spec.solver != NO_SOLVER:
+        solver = find_solver(spec.solver)
+        versions[spec.solver] = solver.availability().version
+        solver.solve = watch.noting(solver.solve)  # type: ignore[method-assign]
+    claims["versions"] = versions
+    _warm_up(spec)
+    claims["load_seconds"] = time.perf_counter() - began
+    trace.with_name(READY).touch()
+    with trace.open("w", encoding="utf-8") as stream:
+
+        def write(point: TracePoint, note: str) -> None:
+            watch.hear(note)
+            stream.write(json.dumps(point) + "\n")
+            stream.flush()
+
+        watch.start()
+        solution = _solve(instance, spec, spec.time_limit, write)
+    claims |= watch.stop()
+    return replace(solution, details={**solution.details, "versions": versions})
+
+
+def _warm_up(spec: RunSpec) -> None:
+    """Solve a toy, so that imports and compilation do not count as solving.
+
+    If this fails, so will the run itself, and it tells why.
+    """
+    with suppress(QpoptError):
+        _solve(toy_instance(), spec, min(spec.time_limit, WARM_UP_SECONDS))
+
+
+def _solve(
+    instance: Instance,
+    spec: RunSpec,
+    time_limit: float,
+    progress: Callable[[TracePoint, str], None] | bool = False,
+) -> Solution:
+    return solve(
+        instance,
+        method=spec.method,
+        solver="auto" if spec.solver == NO_SOLVER else spec.solver,
+        time_limit=time_limit,
+        gap=spec.gap,
+        seed=spec.seed,
+        threads=spec.threads,
+        progress=progress,
+    )
+
+
+class _Stopwatch:
+    """Tells building from solving.
+
+    Building begins when the method says so, or at once where it says nothing, and ends when a
+    solver is called for the first time. All else is solving.
+    """
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self.began, self.building, self.called = time.perf_counter(), 0.0, 0.0
+
+    def hear(self, note: str) -> None:
+        if note.startswith("building") and not self.building:
+            self.building = time.perf_counter()
+
+    def noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any, **keywords: Any) -> Any:
+            self.called = self.called or time.perf_counter()
+            return function(*arguments, **keywords)
+
+        return timed
+
+    def stop(self) -> dict[str, float]:
+        ended = time.perf_counter()
+        build = self.called - (self.building or self.began) if self.called else 0.0
+        return {"build_seconds": build, "solve_seconds": ended - self.began - build}
+
+
+def _end_with_parent() -> None:
+    """End this process, whatever it is doing, once the process that started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""Single measurements, one file each."""

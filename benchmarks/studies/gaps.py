@@ -1,0 +1,135 @@
+"""Proven gaps: the projected method beside HiGHS and CP-SAT on the compact model."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.library.library import Library
+from benchmarks.library.real import real_instance
+from qpopt import Instance, QpoptError, Solution, generate, solve
+
+MINUTE = 60.0
+WIDTH_OF_FILES = 120
+"""Columns where the output goes to a file: no name is cut off."""
+
+
+class Case(NamedTuple):
+    """An instance, its time limit in seconds, and the gap in percent that it must reach."""
+
+    make: Callable[[], Instance]
+    seconds: float
+    must: float
+
+
+def _attributes() -> Instance:
+    return generate(256, 50, 20, 5)
+
+
+def _uniform() -> Instance:
+    return generate(512, 50, 20, 5, structure="uniform")
+
+
+def _without_redundancy() -> Instance:
+    return real_instance(redundancy=0.0)
+
+
+def _select_20() -> Instance:
+    return real_instance(20)
+
+
+def _select_100() -> Instance:
+    return real_instance(100)
+
+
+def _thousand_classes() -> Instance:
+    return Library().instance("imagenet-50-5")
+
+
+CASES = {
+    "attributes-256x50-20": Case(_attributes, 5 * MINUTE, 0.01),
+    "real-without-redundancy": Case(_without_redundancy, MINUTE, 0.01),
+    "real": Case(real_instance, 10 * MINUTE, 2.5),
+    "real-hour": Case(real_instance, 60 * MINUTE, 1.5),
+    "real-select-20": Case(_select_20, 20 * MINUTE, 4.0),
+    "real-select-100": Case(_select_100, 20 * MINUTE, 4.0),
+    "imagenet": Case(_thousand_classes, 30 * MINUTE, 5.0),
+    "uniform-512x50-20": Case(_uniform, 5 * MINUTE, np.inf),
+}
+
+ROUTES = {
+    "projected": ("projected", "auto"),
+    "compact HiGHS": ("compact", "highs"),
+    "compact CP-SAT": ("compact", "cpsat"),
+}
+
+
+def main(
+    only: Annotated[list[str] | None, typer.Option(help="Only these cases.")] = None,
+    share: Annotated[float, typer.Option(help="Share of the time limits to use.")] = 1.0,
+    baselines: Annotated[bool, typer.Option(help="Also run the compact model.")] = True,
+    trace: Annotated[bool, typer.Option(help="Also show the gap over time.")] = True,
+    out: Annotated[Path | None, typer.Option(help="Folder to save the solutions to.")] = None,
+) -> None:
+    """Show what is proven within the time limits, and by whom."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH_OF_FILES)
+    table = Table("instance", "route", "objective", "bound", "gap %", "must", "seconds", "GB")
+    for name, case in CASES.items():
+        if only and name not in only:
+            continue
+        for route in ROUTES if baselines else list(ROUTES)[:1]:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                solution, memory = pool.submit(_run, name, route, share).result()
+            if out is not None and solution is not None:
+                out.mkdir(parents=True, exist_ok=True)
+                solution.save(out / f"{name}, {route}.json")
+            table.add_row(*_row(name, route, case, solution, memory))
+            console.print(table)
+            if trace and solution is not None:
+                console.print(f"{name}, {route}: {_gaps(solution)}")
+
+
+def _run(name: str, route: str, share: float) -> tuple[Solution | None, float]:
+    """Solve one case in a process of its own, so that its peak memory is its own."""
+    case = CASES[name]
+    method, solver = ROUTES[route]
+    try:
+        solution = solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
+    except QpoptError:
+        return None, 0.0
+    return solution, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def _row(
+    name: str, route: str, case: Case, solution: Solution | None, memory: float
+) -> tuple[str, ...]:
+    must = f"≤ {case.must:g}"
+    if solution is None:
+        return name, route, "not run", "", "", must, "", ""
+    gap = "none" if solution.gap is None else f"{100 * solution.gap:.3f}"
+    objective = "none" if solution.objective is None else f"{solution.objective:.3f}"
+    bound = "none" if solution.bound is None else f"{solution.bound:.3f}"
+    return name, route, objective, bound, gap, must, f"{solution.seconds:.0f}", f"{memory:.2f}"
+
+
+def _gaps(solution: Solution) -> str:
+    """Return the gap to the final objective at doubling times."""
+    parts, next_time = [], 1.0
+    for point in solution.trace:
+        if point.bound is not None and solution.objective is not None:
+            gap = 100 * (point.bound - solution.objective) / max(abs(solution.objective), 1e-10)
+            if point.seconds >= next_time or point is solution.trace[-1]:
+                parts.append(f"{point.seconds:.0f} s {gap:.2f} %")
+                next_time = 2.0 * point.seconds
+    return ", ".join(parts) or "no bound"

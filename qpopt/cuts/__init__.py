@@ -1,0 +1,1 @@
+"""Inequalities: how each is found, and what it adds."""

@@ -1,0 +1,1 @@
+"""Compiled loops; nothing else imports numba."""

@@ -1,0 +1,28 @@
+"""Compiling everything once, so that it does not take from anybody's time limit."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from qpopt.problem.instance import Instance
+from qpopt.problem.subproblem import reduce
+from qpopt.relaxations.semidefinite import ROUNDS_PER_CUTS, Semidefinite
+from qpopt.search.enumeration import Enumeration
+from qpopt.search.local_search import search
+
+
+@cache
+def compile_loops() -> None:
+    """Compile the loops of search and bounds, or load them where that has been done before."""
+    rng = np.random.default_rng(0)
+    n, q = 12, 4
+    redundancy = np.triu(rng.random((n, n)), 1)
+    instance = Instance(rng.random((q, n)), redundancy + redundancy.T, np.zeros(n), 5, 2)
+    if search(instance, step_limit=1).interrupted:
+        raise KeyboardInterrupt
+    Enumeration(reduce(instance)).advance(0.0, 0)
+    semidefinite = Semidefinite(reduce(instance))
+    for _ in range(ROUNDS_PER_CUTS + 1):
+        semidefinite.round(1)

@@ -1,0 +1,48 @@
+"""From a selection and its assignment to values for all variables of a model."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.models.compiled import CompiledModel
+from qpopt.models.paper import Tightening
+from qpopt.problem.instance import Instance
+
+
+def start_vector(
+    instance: Instance,
+    model: CompiledModel,
+    selection: NDArray[np.int64],
+    assignment: NDArray[np.bool_],
+    tightening: Tightening | None = None,
+) -> NDArray[np.float64]:
+    """Return the values that a solution gives to the variables of a formulation.
+
+    Parameters
+    ----------
+    instance
+        The instance that the model is of.
+    model
+        Any of the formulations.
+    selection
+        Indices of the selected features.
+    assignment
+        Boolean classes × selected features.
+    tightening
+        What a model of the published scheme was built with.
+    """
+    x = np.zeros(model.n_variables)
+    s = model.block("s", x)
+    w = model.block("w", x)
+    s[selection] = 1.0
+    w[:, selection] = assignment
+    if "y" in model.blocks:
+        pairs, _ = instance.redundant_pairs()
+        model.block("y", x)[:] = s[pairs[:, 0]] * s[pairs[:, 1]]
+    if tightening is not None and tightening.equal:
+        equal = np.array(tightening.equal)
+        within = w[:, list(tightening.features)]
+        products = within[equal[:, 0]] * within[equal[:, 1]]
+        model.block("p", x)[:] = products.reshape(model.blocks["p"].shape)
+    return x

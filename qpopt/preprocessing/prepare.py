@@ -1,0 +1,174 @@
+"""prepare: from a raw correlation matrix to an Instance."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qpopt.errors import InvalidInstance
+from qpopt.preprocessing.bias import scale_bias
+from qpopt.preprocessing.epsilon import clique_threshold
+from qpopt.preprocessing.redundancy import redundancy as cosine_redundancy
+from qpopt.problem import validation as _checks
+from qpopt.problem.instance import Instance
+
+SIMILARITY_TOTAL = 1000.0
+"""Z of a solution in which every assigned entry of A is the largest one."""
+
+logger = logging.getLogger("qpopt")
+
+
+def prepare(
+    A: ArrayLike,
+    b: ArrayLike | None = None,
+    *,
+    n_select: int,
+    n_per_class: int,
+    bias_scale: float = 10**-0.5,
+    redundancy: float = 1.0,
+    epsilon: Literal["clique"] | float | None = "clique",
+    seed: int = 0,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    class_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    name: str = "",
+    provenance: Mapping[str, Any] | None = None,
+) -> Instance:
+    """Turn raw correlations into an instance whose A, R and b enter the objective as they are.
+
+    Parameters
+    ----------
+    A
+        Raw similarity, classes × features, for example Pearson correlations.
+    b
+        Raw bias, one value per feature; None for no bias.
+    n_select, n_per_class
+        How many features to select, and how many of them every class gets.
+    bias_scale
+        λ, the largest absolute bias.
+    redundancy
+        Weight of redundancy. 1 charges every pair once; 2 is the reading sᵀRs.
+    epsilon
+        Redundancies below ε are dropped. "clique" finds the smallest ε that leaves a selection
+        without redundancy; a number is used as it is; None drops nothing.
+    seed
+        Seed of the clique search.
+    include, exclude
+        Features that every selection must and must not contain.
+    class_names, feature_names, name, provenance
+        Handed on to the instance.
+
+    Returns
+    -------
+    Instance
+        Its provenance records `epsilon`, the witness `clique` (a start selection with redundancy
+        0), the scale factors, `bias_outliers`, `zero_features` and the settings; these replace
+        entries of the same name in `provenance`.
+
+    Raises
+    ------
+    InvalidInstance
+        If the data is malformed or an argument is out of range.
+    InfeasibleInstance
+        If no solution can exist.
+    """
+    raw = _checks.matrix("A", A)
+    n_classes, n_features = raw.shape
+    n_select = _checks.count("n_select", n_select)
+    n_per_class = _checks.count("n_per_class", n_per_class)
+    included = _checks.features("include", include, n_features)
+    excluded = _checks.features("exclude", exclude, n_features)
+    _checks.feasible(n_classes, n_features, n_select, n_per_class, included, excluded)
+    seed = _checks.seed(seed)
+    _check_scale("bias_scale", bias_scale)
+    _check_scale("redundancy", redundancy)
+
+    R = cosine_redundancy(raw)
+    record: dict[str, Any] = {
+        "redundancy": float(redundancy),
+        "bias_scale": float(bias_scale),
+        "seed": seed,
+        "zero_features": np.flatnonzero(~raw.any(axis=0)),
+        "bias_outliers": [],
+        "bias_factor": 0.0,
+    }
+    if isinstance(epsilon, str) and epsilon == "clique":
+        found = clique_threshold(R, n_select, include=included, exclude=excluded, seed=seed)
+        record["epsilon"], record["clique"] = found.epsilon, found.clique
+    elif epsilon is None or _is_number(epsilon):
+        record["epsilon"] = epsilon
+    else:
+        raise InvalidInstance(f'epsilon must be "clique", a number or None, not {epsilon!r}.')
+    if record["epsilon"] is not None:
+        R[record["epsilon"] > R] = 0.0
+
+    R, record["redundancy_factor"] = _scaled(R, redundancy)
+    similarity, record["similarity_factor"] = _scaled(
+        raw, SIMILARITY_TOTAL / (n_per_class * n_classes)
+    )
+    bias: NDArray[np.float64] = np.zeros(n_features)
+    if b is not None:
+        bias, record["bias_outliers"], record["bias_factor"] = scale_bias(
+            _checks.vector("b", b, n_features), bias_scale
+        )
+    _warn(record, b is not None)
+
+    return Instance(
+        similarity,
+        R,
+        bias,
+        n_select,
+        n_per_class,
+        include=included,
+        exclude=excluded,
+        class_names=class_names,
+        feature_names=feature_names,
+        name=name,
+        provenance={**_foreign_provenance(provenance), **record},
+    )
+
+
+def _foreign_provenance(provenance: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what the caller says of the origin, without claims that only `prepare` can make."""
+    if provenance is None:
+        return {}
+    if not isinstance(provenance, Mapping):
+        raise InvalidInstance(f"provenance must be a mapping, not {provenance!r}.")
+    return {key: value for key, value in provenance.items() if key != "clique"}
+
+
+def _check_scale(label: str, value: float) -> None:
+    if not (_is_number(value) and value >= 0):
+        raise InvalidInstance(f"{label} must be a finite number of at least 0, not {value!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, int | float | np.integer | np.floating)
+    return real and not isinstance(value, bool) and bool(abs(value) <= _checks.LARGEST)
+
+
+def _warn(record: Mapping[str, Any], has_bias: bool) -> None:
+    """Say what a user would otherwise find out late."""
+    zero = set(record["zero_features"].tolist())
+    if zero:
+        logger.warning("%d features have no similarity to any class.", len(zero))
+    idle = len(zero.intersection(record.get("clique", ())))
+    if idle:
+        logger.warning(
+            "%d of them are in the clique that decides ε; exclude them for a larger ε.", idle
+        )
+    if has_bias and record["bias_factor"] == 0:
+        logger.warning("The bias does not vary, outliers aside, and is left out.")
+
+
+def _scaled(values: NDArray[np.float64], wanted: float) -> tuple[NDArray[np.float64], float]:
+    """Scale `values` to the largest absolute entry `wanted`; return them and the factor."""
+    largest = float(np.abs(values).max())
+    if largest < np.finfo(float).tiny:
+        return np.zeros_like(values), 0.0
+    return values / largest * wanted, wanted / largest

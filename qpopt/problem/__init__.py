@@ -1,0 +1,1 @@
+"""The problem and its answer: instance, objective, assignment, solution, and their checks."""

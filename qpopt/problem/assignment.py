@@ -1,0 +1,155 @@
+"""The best assignment for a fixed selection, with all classes distinct: provably optimal.
+
+Every class starts with its best set. Only where several classes want the same set is there
+something to decide, and that is a matching between classes and sets. Each class that is still
+without a set gets one along a cheapest chain of exchanges, in which classes that had their best set
+take part as soon as it pays. The sets of a class are listed lazily, best first: a class looks no
+further than its first free set.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.errors import InfeasibleInstance
+
+FIRST_LIST = 8
+"""How many sets a class lists when it first needs more than one."""
+
+
+def assign(
+    A: NDArray[np.float64], selection: NDArray[np.int64], n_per_class: int
+) -> NDArray[np.bool_]:
+    """Give every class `n_per_class` selected features so that the similarity is largest.
+
+    No two classes get the same set.
+
+    Parameters
+    ----------
+    A
+        Similarity, classes × features.
+    selection
+        Indices of the selected features.
+    n_per_class
+        How many features every class gets.
+
+    Returns
+    -------
+    NDArray
+        Boolean classes × len(selection).
+
+    Raises
+    ------
+    InfeasibleInstance
+        If there are fewer sets than classes.
+    """
+    n_classes = A.shape[0]
+    n_sets = comb(len(selection), n_per_class)
+    if n_sets < n_classes:
+        raise InfeasibleInstance(
+            f"{len(selection)} selected features taken {n_per_class} at a time give {n_sets} "
+            f"distinct sets, fewer than the {n_classes} classes."
+        )
+    rows = A[:, selection]
+    order = np.argsort(-rows, axis=1, kind="stable")
+    best = np.sort(order[:, :n_per_class], axis=1)
+    chosen = best
+    if len({row.tobytes() for row in best}) < n_classes:
+        chosen = _Matching(rows, order, n_per_class, n_sets).solve()
+    assignment = np.zeros(rows.shape, dtype=bool)
+    np.put_along_axis(assignment, chosen, True, axis=1)
+    return assignment
+
+
+class _Matching:
+    """Classes with equal rows form a group; groups own sets; sets are numbered as they turn up."""
+
+    def __init__(
+        self, rows: NDArray[np.float64], order: NDArray[np.int64], size: int, n_sets: int
+    ) -> None:
+        groups: dict[bytes, list[int]] = {}
+        for c, row in enumerate(rows):
+            groups.setdefault(row.tobytes(), []).append(c)
+        self.members = list(groups.values())
+        first = [members[0] for members in self.members]
+        self.order = order[first]
+        self.falling = np.take_along_axis(rows[first], self.order, axis=1)
+        self.size = size
+        self.n_sets = n_sets
+        self.numbers: dict[bytes, int] = {}
+        n_groups = len(first)
+        self.sets: NDArray[np.int64] = np.empty((n_groups, FIRST_LIST), np.int64)
+        self.values: NDArray[np.float64] = np.empty((n_groups, FIRST_LIST))
+        self.lengths = np.zeros(n_groups, np.int64)
+        self.complete = np.zeros(n_groups, bool)
+        self.owner: NDArray[np.int64] = np.full(4 * len(rows), -1, np.int64)
+        self.owner_value: NDArray[np.float64] = np.zeros(4 * len(rows))
+
+    def solve(self) -> NDArray[np.int64]:
+        """Return the sets of the classes: sorted positions in the selection, one class a row."""
+        from qpopt.kernels.matching import insert_units  # numba takes a second to import
+
+        for g in range(len(self.members)):
+            self._list_sets(g, 1)
+        utility = self.values[:, 0].copy()
+        waiting = []
+        for g, members in enumerate(self.members):
+            best = self.sets[g, 0]
+            free = self.owner[best] < 0
+            if free:
+                self.owner[best] = g
+                self.owner_value[best] = self.values[g, 0]
+            waiting += [g] * (len(members) - free)
+        pending = np.array(waiting, np.int64)
+        inserted = 0
+        while inserted < len(pending):
+            inserted, short = insert_units(
+                pending,
+                inserted,
+                self.sets,
+                self.values,
+                self.lengths,
+                self.complete,
+                self.owner,
+                self.owner_value,
+                utility,
+            )
+            if short >= 0:
+                longer = max(2 * self.lengths[short], len(self.members[short]) + FIRST_LIST)
+                self._list_sets(short, min(int(longer), self.n_sets))
+        return self._chosen()
+
+    def _list_sets(self, g: int, count: int) -> None:
+        """Extend the list of group `g` to its `count` best sets."""
+        from qpopt.kernels.matching import best_subsets
+
+        positions = best_subsets(self.falling[g], self.size, count)
+        known = self.lengths[g]
+        fresh = np.sort(self.order[g][positions[known:]], axis=1)
+        numbers = [self.numbers.setdefault(s.tobytes(), len(self.numbers)) for s in fresh]
+        if count > self.sets.shape[1]:
+            extra = ((0, 0), (0, 2 * count - self.sets.shape[1]))
+            self.sets, self.values = np.pad(self.sets, extra), np.pad(self.values, extra)
+        if len(self.numbers) > len(self.owner):
+            more = 2 * len(self.numbers) - len(self.owner)
+            self.owner = np.pad(self.owner, (0, more), constant_values=-1)
+            self.owner_value = np.pad(self.owner_value, (0, more))
+        self.sets[g, known:count] = numbers
+        self.values[g, known:count] = self.falling[g][positions[known:]].sum(axis=1)
+        self.lengths[g] = count
+        self.complete[g] = count == self.n_sets
+
+    def _chosen(self) -> NDArray[np.int64]:
+        """Hand the sets of every group out to its members."""
+        features = np.array([np.frombuffer(key, np.int64) for key in self.numbers])
+        chosen = np.empty((sum(map(len, self.members)), self.size), np.int64)
+        owned: list[list[int]] = [[] for _ in self.members]
+        for number, g in enumerate(self.owner[: len(self.numbers)].tolist()):
+            if g >= 0:
+                owned[g].append(number)
+        for members, numbers in zip(self.members, owned, strict=True):
+            chosen[members] = features[numbers]
+        return chosen

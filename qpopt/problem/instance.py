@@ -1,0 +1,252 @@
+"""Instance: one problem, stated completely and checked on construction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qpopt.errors import InvalidInstance
+from qpopt.io.json_values import freeze, plain_value
+from qpopt.problem import validation as _checks
+from qpopt.problem.objective import Objective, best_assignment, objective
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Instance:
+    """The problem of choosing `n_select` features and giving every class `n_per_class` of them.
+
+    An instance is immutable: its arrays are read-only copies in float64, and they enter the
+    objective exactly as they are. Two instances are equal when their fingerprints are.
+
+    Parameters
+    ----------
+    A
+        Similarity, classes × features: how much assigning feature d to class c helps.
+    R
+        Redundancy, features × features: symmetric, non-negative, zero diagonal; dense or
+        scipy.sparse. Asymmetry up to rounding is evened out by taking the upper triangle.
+    b
+        Bias, one value per feature: how much it is wanted for its own sake.
+    n_select
+        How many features are selected.
+    n_per_class
+        How many of the selected features every class gets.
+    include
+        Features that every selection must contain.
+    exclude
+        Features that no selection may contain.
+    class_names, feature_names
+        Names for people to read; numbers take their place where there are none.
+    name
+        A short name of the instance.
+    provenance
+        Where the instance comes from: anything that JSON can hold.
+
+    Raises
+    ------
+    InvalidInstance
+        If the data is malformed.
+    InfeasibleInstance
+        If the data is well formed but no solution can exist.
+    """
+
+    A: NDArray[np.float64]
+    R: NDArray[np.float64]
+    b: NDArray[np.float64]
+    n_select: int
+    n_per_class: int
+    include: tuple[int, ...]
+    exclude: tuple[int, ...]
+    class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+    name: str
+    provenance: Mapping[str, Any]
+
+    def __init__(
+        self,
+        A: ArrayLike,
+        R: Any,
+        b: ArrayLike,
+        n_select: int,
+        n_per_class: int,
+        *,
+        include: Iterable[int] = (),
+        exclude: Iterable[int] = (),
+        class_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        name: str = "",
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        similarity = _checks.matrix("A", A)
+        n_classes, n_features = similarity.shape
+        redundancy = _checks.redundancy(R, n_features)
+        bias = _checks.vector("b", b, n_features)
+        n_select = _checks.count("n_select", n_select)
+        n_per_class = _checks.count("n_per_class", n_per_class)
+        included = _checks.features("include", include, n_features)
+        excluded = _checks.features("exclude", exclude, n_features)
+        _checks.feasible(n_classes, n_features, n_select, n_per_class, included, excluded)
+        values = {
+            "A": similarity,
+            "R": redundancy,
+            "b": bias,
+            "n_select": n_select,
+            "n_per_class": n_per_class,
+            "include": included,
+            "exclude": excluded,
+            "class_names": _checks.names("class_names", class_names, n_classes),
+            "feature_names": _checks.names("feature_names", feature_names, n_features),
+            "name": str(name),
+            "provenance": _checked_provenance(provenance),
+        }
+        for key, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, key, value)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.A.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of features to choose from."""
+        return int(self.A.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over A, R, b, the counts, `include` and `exclude`: the same on every machine.
+
+        Names and provenance do not count, so renaming a class keeps its solutions valid.
+        """
+        counts = [self.n_classes, self.n_features, self.n_select, self.n_per_class]
+        header = json.dumps([counts, self.include, self.exclude])
+        digest = hashlib.sha256(f"qpopt instance 1 {header}".encode())
+        positions, values = self.redundant_pairs()
+        for array in (self.A, self.b, positions, values):
+            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+        return digest.hexdigest()
+
+    def redundant_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return every pair of features with positive redundancy, once.
+
+        Returns
+        -------
+        tuple
+            The pairs as rows (d, d') with d < d' in lexicographic order, and their redundancies.
+        """
+        pairs = np.argwhere(np.triu(self.R, 1))
+        return pairs.astype(np.int64), self.R[pairs[:, 0], pairs[:, 1]]
+
+    def class_name(self, c: int) -> str:
+        """Return the name of class `c`, or its number where there are no names."""
+        return str(c) if self.class_names is None else self.class_names[c]
+
+    def feature_name(self, d: int) -> str:
+        """Return the name of feature `d`, or its number where there are no names."""
+        return str(d) if self.feature_names is None else self.feature_names[d]
+
+    def objective(self, selection: ArrayLike, assignment: ArrayLike | None = None) -> Objective:
+        """Compute Z and its parts for a selection; the counts need not be those of the instance.
+
+        Parameters
+        ----------
+        selection
+            Indices of the selected features, or a boolean mask over all features.
+        assignment
+            0/1 matrix, classes × selected features (in the order of `selection`) or, unless all
+            features are selected, classes × all features. Without it every class gets its best
+            `n_per_class` selected features, ignoring uniqueness.
+
+        Returns
+        -------
+        Objective
+            total, similarity, redundancy and bias.
+        """
+        selected = _checks.selection(selection, self.n_features)
+        if assignment is None:
+            if len(selected) < self.n_per_class:
+                raise InvalidInstance(
+                    f"{len(selected)} selected features cannot give every class "
+                    f"{self.n_per_class}; select more or pass an assignment."
+                )
+            assigned = best_assignment(self.A, selected, self.n_per_class)
+        else:
+            assigned = _checks.assignment(assignment, self.n_classes, selected, self.n_features)
+        return objective(self.A, self.R, self.b, selected, assigned)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the instance to one .npz file; see `qpopt.io.archive` for the format."""
+        from qpopt.io.archive import save_instance
+
+        save_instance(self, path)
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        *,
+        formulation: str = "compact",
+        uniqueness: bool = True,
+    ) -> None:
+        """Write a formulation as an MPS, LP or QPLIB file; see `qpopt.export`."""
+        from qpopt.export.write import export
+
+        export(self, path, formulation=formulation, uniqueness=uniqueness)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Instance:
+        """Read an instance that `save` wrote.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is missing, damaged, not an instance, or of a newer format.
+        """
+        from qpopt.io.archive import load_instance
+
+        return load_instance(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        keywords: dict[str, Any] = {
+            "include": self.include,
+            "exclude": self.exclude,
+            "class_names": self.class_names,
+            "feature_names": self.feature_names,
+            "name": self.name,
+            "provenance": json.loads(json.dumps(self.provenance, default=plain_value)),
+        }
+        positional = (self.A, self.R, self.b, self.n_select, self.n_per_class)
+        return partial(Instance, **keywords), positional
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Instance) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        label = f"{self.name!r}, " if self.name else ""
+        fixed = f", include {len(self.include)}" if self.include else ""
+        fixed += f", exclude {len(self.exclude)}" if self.exclude else ""
+        return (
+            f"Instance({label}{self.n_classes} classes × {self.n_features} features, "
+            f"select {self.n_select}, {self.n_per_class} per class{fixed})"
+        )
+
+
+def _checked_provenance(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    try:
+        return freeze({} if values is None else values)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInstance(
+            f"provenance must be a mapping of what JSON can hold: {error}."
+        ) from None

@@ -1,0 +1,117 @@
+"""Reduced: an instance with some features decided; what every bound works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.problem.instance import Instance
+
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """An instance in which `included` features are selected and only `free` ones are undecided.
+
+    For a selection that consists of `included` and a set T of `n_select` free features,
+    Z = constant + Σ_c top_k(c) − ½ Σ_{d,e∈T} R_de + Σ_{d∈T} b_d, where top_k may use the forced
+    columns as well as those of T.
+
+    Parameters
+    ----------
+    free, included
+        Feature indices of the instance, rising.
+    A, forced
+        Similarity of the free and of the included features, classes × features.
+    R
+        Redundancy among the free features.
+    b
+        Bias of the free features, less their redundancy with the included ones.
+    constant
+        Bias and redundancy of the included features.
+    n_select
+        How many free features are to be selected.
+    n_per_class
+        How many features every class gets.
+    """
+
+    free: Indices
+    included: Indices
+    A: NDArray[np.float64]
+    forced: NDArray[np.float64]
+    R: NDArray[np.float64]
+    b: NDArray[np.float64]
+    constant: float
+    n_select: int
+    n_per_class: int
+
+    @property
+    def n_free(self) -> int:
+        """The number of undecided features."""
+        return len(self.free)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.A.shape[0])
+
+    @property
+    def feasible(self) -> bool:
+        """Whether enough features are left to select from, and none too many is included."""
+        return 0 <= self.n_select <= self.n_free
+
+    def columns(self) -> NDArray[np.float64]:
+        """Return the similarity of the free features followed by that of the included ones."""
+        return np.ascontiguousarray(np.concatenate([self.A, self.forced], axis=1))
+
+
+def undecided(
+    instance: Instance, free: Indices | None = None, included: Indices | None = None
+) -> tuple[Indices, Indices]:
+    """Return the features that are undecided, and those that are selected; see `reduce`."""
+    chosen = np.union1d(
+        np.array(instance.include, dtype=np.int64),
+        np.zeros(0, dtype=np.int64) if included is None else included,
+    ).astype(np.int64)
+    open_ = np.arange(instance.n_features) if free is None else np.asarray(free, dtype=np.int64)
+    open_ = np.setdiff1d(open_, np.concatenate([chosen, np.array(instance.exclude, np.int64)]))
+    return open_, chosen
+
+
+def reduce(
+    instance: Instance, free: Indices | None = None, included: Indices | None = None
+) -> Reduced:
+    """Decide features of an instance.
+
+    Parameters
+    ----------
+    instance
+        The instance; its `include` and `exclude` are always respected.
+    free
+        The features that may be selected; by default all that are neither excluded nor included.
+    included
+        Features to select besides those that the instance includes.
+
+    Returns
+    -------
+    Reduced
+        The rest of the problem. It need not be feasible.
+    """
+    open_, chosen = undecided(instance, free, included)
+    A, R, b = instance.A, instance.R, instance.b
+    return Reduced(
+        free=open_,
+        included=chosen,
+        A=np.ascontiguousarray(A[:, open_]),
+        forced=np.ascontiguousarray(A[:, chosen]),
+        R=R[np.ix_(open_, open_)],
+        b=b[open_] - R[np.ix_(open_, chosen)].sum(axis=1),
+        constant=float(b[chosen].sum() - 0.5 * R[np.ix_(chosen, chosen)].sum()),
+        n_select=instance.n_select - len(chosen),
+        n_per_class=instance.n_per_class,
+    )

@@ -1,0 +1,225 @@
+"""Checks of the data of an instance; each error says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from math import comb
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qpopt.errors import InfeasibleInstance, InvalidInstance
+
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
+
+SYMMETRY_TOLERANCE = 1e-9
+"""Largest |R − Rᵀ|, relative to max R, that counts as rounding."""
+
+LARGEST = 1e100
+"""Largest absolute value that data may have: sums and squares of it are far from overflow."""
+
+
+def matrix(label: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return `values` as a finite 2-D float64 copy with at least one row and one column."""
+    array = _numbers(label, values)
+    if array.ndim != 2 or 0 in array.shape:
+        raise InvalidInstance(
+            f"{label} must be a matrix of classes × features with at least one of each; "
+            f"its shape is {array.shape}."
+        )
+    return array
+
+
+def vector(label: str, values: ArrayLike, length: int) -> NDArray[np.float64]:
+    """Return `values` as a finite float64 copy of shape (length,)."""
+    array = _numbers(label, values)
+    if array.shape != (length,):
+        raise InvalidInstance(
+            f"{label} must hold one value for each of the {length} features of A; "
+            f"its shape is {array.shape}."
+        )
+    return array
+
+
+def redundancy(values: Any, n_features: int) -> NDArray[np.float64]:
+    """Return R as a dense copy that is exactly symmetric, non-negative, with a zero diagonal."""
+    array = _numbers("R", values.toarray() if hasattr(values, "toarray") else values)
+    if array.shape != (n_features, n_features):
+        raise InvalidInstance(
+            f"R must be {n_features} × {n_features}, one row and column for each feature of A; "
+            f"its shape is {array.shape}."
+        )
+    if np.diagonal(array).any():
+        first = int(np.flatnonzero(np.diagonal(array))[0])
+        raise InvalidInstance(
+            f"R[{first}, {first}] is {array[first, first]:g}, but a feature is not redundant with "
+            "itself; set the diagonal of R to 0."
+        )
+    if (array < 0).any():
+        d, e = np.argwhere(array < 0)[0]
+        raise InvalidInstance(
+            f"R[{d}, {e}] is {array[d, e]:g}, but redundancy must not be below 0."
+        )
+    difference = np.abs(array - array.T)
+    if difference.max() > SYMMETRY_TOLERANCE * array.max():
+        d, e = np.unravel_index(int(difference.argmax()), difference.shape)
+        raise InvalidInstance(
+            f"R is not symmetric: R[{d}, {e}] is {array[d, e]:g} but R[{e}, {d}] is "
+            f"{array[e, d]:g}; every pair needs one redundancy, for example (R + R.T) / 2."
+        )
+    upper = np.triu(array, 1)
+    return upper + upper.T
+
+
+def count(label: str, value: Any) -> int:
+    """Return a positive whole number."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise InvalidInstance(f"{label} must be a whole number, not {value!r}.") from None
+    if number < 1:
+        raise InvalidInstance(f"{label} must be at least 1, not {number}.")
+    return number
+
+
+def seed(value: Any) -> int:
+    """Return a whole number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise InvalidInstance(f"seed must be a whole number of at least 0, not {value!r}.")
+    return int(value)
+
+
+def features(label: str, values: Iterable[int], n_features: int) -> tuple[int, ...]:
+    """Return distinct feature indices in rising order."""
+    try:
+        indices = sorted(index(value) for value in values)
+    except TypeError:
+        raise InvalidInstance(f"{label} must hold feature indices, not {values!r}.") from None
+    for d in indices:
+        if not 0 <= d < n_features:
+            raise InvalidInstance(f"{label} names feature {d}; there are only {n_features}.")
+    if len(set(indices)) < len(indices):
+        raise InvalidInstance(f"{label} names a feature twice.")
+    return tuple(indices)
+
+
+def names(label: str, values: Sequence[str] | None, length: int) -> tuple[str, ...] | None:
+    """Return names as strings, one for each class or feature."""
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Sized) or len(values) != length:
+        raise InvalidInstance(f"{label} must hold {length} names, one for each.")
+    return tuple(str(value) for value in values)
+
+
+def feasible(
+    n_classes: int,
+    n_features: int,
+    n_select: int,
+    n_per_class: int,
+    include: tuple[int, ...],
+    exclude: tuple[int, ...],
+) -> None:
+    """Raise unless at least one selection with distinct sets for all classes exists."""
+    if n_select > n_features:
+        raise InfeasibleInstance(
+            f"n_select is {n_select}, but there are only {n_features} features."
+        )
+    if n_per_class > n_select:
+        raise InfeasibleInstance(
+            f"n_per_class is {n_per_class}, but only n_select = {n_select} features are selected."
+        )
+    if both := set(include) & set(exclude):
+        raise InfeasibleInstance(f"Feature {min(both)} is both in include and in exclude.")
+    if len(include) > n_select:
+        raise InfeasibleInstance(
+            f"include names {len(include)} features, but only n_select = {n_select} are selected."
+        )
+    if n_features - len(exclude) < n_select:
+        raise InfeasibleInstance(
+            f"exclude leaves {n_features - len(exclude)} of {n_features} features, "
+            f"but n_select is {n_select}."
+        )
+    if (n_sets := comb(n_select, n_per_class)) < n_classes:
+        raise InfeasibleInstance(
+            f"{n_select} features taken {n_per_class} at a time give {n_sets} distinct sets, fewer "
+            f"than the {n_classes} classes; raise n_select or change n_per_class."
+        )
+
+
+def selection(values: ArrayLike, n_features: int) -> NDArray[np.int64]:
+    """Return a selection, given as indices or as a boolean mask, as indices."""
+    array = _plain_array("A selection", values)
+    if array.dtype == bool and array.shape == (n_features,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidInstance(
+            f"A selection is a list of feature indices or a boolean mask of {n_features} values; "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    if len(array) and not (array.min() >= 0 and array.max() < n_features):
+        raise InvalidInstance(f"A selected feature lies outside 0 … {n_features - 1}.")
+    if len(np.unique(array)) < len(array):
+        raise InvalidInstance("A feature is selected twice.")
+    return array.astype(np.int64)
+
+
+def assignment(
+    values: ArrayLike, n_classes: int, selected: NDArray[np.int64], n_features: int
+) -> NDArray[np.bool_]:
+    """Return an assignment as boolean classes × selected features."""
+    array = _plain_array("An assignment", values)
+    if array.shape == (n_classes, n_features) and n_features != len(selected):
+        array = array[:, selected]
+    if array.shape != (n_classes, len(selected)):
+        raise InvalidInstance(
+            f"An assignment has the shape {n_classes} × {len(selected)} (classes × selected "
+            f"features) or {n_classes} × {n_features}; got {array.shape}."
+        )
+    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+        raise InvalidInstance("An assignment holds only 0 and 1.")
+    return array.astype(bool)
+
+
+def _plain_array(label: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidInstance(f"{label} must be an array: {error}.") from None
+
+
+def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a C-ordered float64 copy of sensible numbers, without negative zeros."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise InvalidInstance(f"{label} is a masked array; fill in what is masked.")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO":
+            raise InvalidInstance(f"{label} must hold numbers, not {given.dtype}.")
+        array = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidInstance):
+            raise
+        raise InvalidInstance(f"{label} must hold numbers: {error}.") from None
+    bad = ~(np.abs(array) <= LARGEST)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInstance(
+            f"{label}[{', '.join(map(str, where))}] is {array[where]} ({int(bad.sum())} such "
+            f"entries in all); {label} must be finite and of a size that can be added up."
+        )
+    return array + 0.0
+
+
+def misfit(instance: Instance, features: NDArray[np.int64]) -> str:
+    """Say why distinct features are not a selection of the instance, or nothing."""
+    if len(features) != instance.n_select:
+        return f"it has {len(features)} features, n_select is {instance.n_select}"
+    if missing := sorted(set(instance.include) - set(features.tolist())):
+        return f"feature {missing[0]} must be included"
+    if present := sorted(set(instance.exclude) & set(features.tolist())):
+        return f"feature {present[0]} is excluded"
+    return ""

@@ -1,0 +1,1 @@
+"""From bounds to a proof."""

@@ -1,0 +1,182 @@
+"""Certificate: the multipliers that prove a bound, to be saved and checked by `check_certificate`.
+
+A certificate is a list of steps. Every step states, for the features that the steps before it left
+free, thresholds, multipliers and a matrix B, from which a bound follows by arithmetic alone (see
+`qpopt.relaxations.safe_bounds`). With a known objective, a step also removes features that no
+better solution contains and includes those that every better one contains.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.cuts.quadric import Cut
+from qpopt.cuts.split_thresholds import SplitCuts
+from qpopt.cuts.thresholds import Group
+from qpopt.problem.subproblem import Floats, Indices
+
+SPLIT_FIELDS = tuple(field.name for field in fields(SplitCuts))
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a proof.
+
+    Parameters
+    ----------
+    free, included
+        The features that may be selected, and those that are, as this step begins.
+    splits, groups
+        Cuts on what single classes, and what several classes together, gain at the most.
+    y, t
+        Multipliers of Xe = n_select · diag(X) and tr X = n_select.
+    cuts, multipliers
+        Cuts on X, whose features are positions among `free`, and their multipliers.
+    B
+        The matrix that is shown to be nearly positive semidefinite.
+    removed, forced
+        Features that this step excludes from, and includes in, every better solution.
+    points
+        For every feature in `removed`, a point that proves it (see `qpopt.relaxations.fixing`);
+        all 0 where the rows of M + B are enough.
+    """
+
+    free: Indices
+    included: Indices
+    splits: SplitCuts
+    groups: Sequence[Group]
+    y: NDArray[np.float64]
+    t: float
+    cuts: Sequence[Cut]
+    multipliers: NDArray[np.float64]
+    B: Floats
+    removed: Indices
+    forced: Indices
+    points: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proof that no solution of an instance has a Z above `bound`.
+
+    Parameters
+    ----------
+    fingerprint
+        The fingerprint of the instance.
+    bound
+        What is proven.
+    objective
+        The Z of a known solution, which steps that remove features refer to; −inf without one.
+    steps
+        The proof.
+    """
+
+    fingerprint: str
+    bound: float
+    objective: float
+    steps: tuple[Step, ...]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the certificate to one compressed .npz file."""
+        from qpopt.io.archive import CERTIFICATE_FORMAT, FORMAT_VERSION, replacing
+
+        arrays: dict[str, Any] = {}
+        meta = {
+            "format": CERTIFICATE_FORMAT,
+            "version": FORMAT_VERSION,
+            "fingerprint": self.fingerprint,
+            "bound": self.bound,
+            "objective": None if self.objective == -np.inf else self.objective,
+            "steps": [
+                {"t": step.t, "groups": [_group_record(group) for group in step.groups]}
+                for step in self.steps
+            ],
+        }
+        for number, step in enumerate(self.steps):
+            sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
+            members = [d for cut in step.cuts for d in cut.plus + cut.minus]
+            entries = {
+                "free": step.free,
+                "included": step.included,
+                "y": step.y,
+                "cuts": np.array(sizes, dtype=np.int64).reshape(-1, 3),
+                "members": np.array(members, dtype=np.int64),
+                "multipliers": step.multipliers,
+                "B": step.B[np.triu_indices(len(step.B))],
+                "removed": step.removed,
+                "forced": step.forced,
+                "points": step.points,
+            }
+            entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
+            arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
+        with replacing(path) as stream:
+            np.savez_compressed(
+                stream, meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **arrays
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Certificate:
+        """Read a certificate that `save` wrote.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is missing, damaged or not a certificate.
+        """
+        from qpopt.io.archive import CERTIFICATE_FORMAT, opened_archive
+
+        with opened_archive(path, CERTIFICATE_FORMAT) as (archive, meta):
+            steps = tuple(
+                _step(archive, number, record) for number, record in enumerate(meta["steps"])
+            )
+            objective = -np.inf if meta["objective"] is None else float(meta["objective"])
+            return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
+
+
+def _group_record(group: Group) -> list[Any]:
+    return [group.classes, group.share, group.thresholds.tolist(), group.sigma]
+
+
+def _group(record: Any) -> Group:
+    classes, share, thresholds, sigma = record
+    return Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
+
+
+def _cuts(sizes: Any, members: list[int]) -> list[Cut]:
+    cuts, first = [], 0
+    for level, n_plus, n_minus in sizes.tolist():
+        middle, last = first + n_plus, first + n_plus + n_minus
+        cuts.append(Cut(level, tuple(members[first:middle]), tuple(members[middle:last])))
+        first = last
+    return cuts
+
+
+def _step(archive: Any, number: int, record: Any) -> Step:
+    def read(name: str) -> Any:
+        return archive[f"step{number}_{name}"]
+
+    free = read("free")
+    B = np.zeros((len(free), len(free)), dtype=read("B").dtype)
+    B[np.triu_indices(len(free))] = read("B")
+    B = np.triu(B) + np.triu(B, 1).T
+    return Step(
+        free=free,
+        included=read("included"),
+        splits=SplitCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
+        groups=[_group(one) for one in record["groups"]],
+        y=read("y"),
+        t=float(record["t"]),
+        cuts=_cuts(read("cuts"), read("members").tolist()),
+        multipliers=read("multipliers"),
+        B=B,
+        removed=read("removed"),
+        forced=read("forced"),
+        points=read("points"),
+    )

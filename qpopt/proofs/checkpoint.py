@@ -1,0 +1,117 @@
+"""Checkpoint: what a proof has reached, so that a later solve can go on from there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.control.settings import Start
+from qpopt.errors import InvalidFile
+from qpopt.io.archive import CHECKPOINT_FORMAT, FORMAT_VERSION, opened_archive, replacing
+from qpopt.problem import validation as _checks
+from qpopt.problem.assignment import assign
+from qpopt.problem.instance import Instance
+from qpopt.problem.part import Part
+from qpopt.problem.subproblem import Indices
+
+OUT, FREE, IN = 0, 1, 2
+
+ROUNDING = 1e-9
+"""By how much, relative to it, the recomputed objective may be smaller."""
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A solution, and the parts that are left besides it.
+
+    Parameters
+    ----------
+    fingerprint, n_features
+        What instance it is.
+    best, objective
+        The best solution known, and its Z.
+    parts
+        Whatever is in none of them is no better than `best`.
+    """
+
+    fingerprint: str
+    n_features: int
+    best: Start
+    objective: float
+    parts: tuple[Part, ...]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the checkpoint to one compressed .npz file."""
+        meta = {
+            "format": CHECKPOINT_FORMAT,
+            "version": FORMAT_VERSION,
+            "fingerprint": self.fingerprint,
+            "objective": self.objective,
+        }
+        state = np.full((len(self.parts), self.n_features), OUT, dtype=np.int8)
+        for row, part in zip(state, self.parts, strict=True):
+            row[part.free] = FREE
+            row[part.included] = IN
+        with replacing(path) as stream:
+            np.savez_compressed(
+                stream,
+                meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+                state=state,
+                bounds=np.array([part.bound for part in self.parts]),
+                selection=self.best.selection,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], instance: Instance) -> Checkpoint | None:
+        """Read the checkpoint of an instance, or return None where there is no file yet.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is damaged, no checkpoint, or that of another instance.
+        """
+        if not Path(path).exists():
+            return None
+        with opened_archive(path, CHECKPOINT_FORMAT) as (archive, meta):
+            if meta["fingerprint"] != instance.fingerprint:
+                raise InvalidFile(
+                    f"{path} is the checkpoint of another instance; name another file to begin "
+                    "anew."
+                )
+            claimed = float(meta["objective"])
+            bounds, state = archive["bounds"], archive["state"]
+            best = _solution(instance, archive["selection"])
+            fits = (
+                bounds.ndim == 1
+                and not np.isnan(bounds).any()
+                and state.shape == (len(bounds), instance.n_features)
+                and np.isin(state, (OUT, FREE, IN)).all()
+            )
+            if best is None or not fits:
+                raise InvalidFile(f"{path} is damaged: its content does not fit together.")
+            # The assignment was perhaps not the best one, as that of a start; now it is.
+            objective = instance.objective(*best).total
+            if not objective >= claimed - ROUNDING * max(1.0, abs(claimed)):
+                raise InvalidFile(f"{path} is damaged: its content does not fit together.")
+            parts = tuple(
+                Part(_where(row, FREE), _where(row, IN), float(bound))
+                for row, bound in zip(state, bounds, strict=True)
+            )
+        return cls(instance.fingerprint, instance.n_features, best, objective, parts)
+
+
+def _solution(instance: Instance, selection: Indices) -> Start | None:
+    chosen = np.unique(selection)
+    exist = np.isin(chosen, np.arange(instance.n_features)).all()
+    if not exist or _checks.misfit(instance, chosen):
+        return None
+    return Start(chosen, assign(instance.A, chosen, instance.n_per_class))
+
+
+def _where(row: NDArray[np.int8], what: int) -> Indices:
+    return np.flatnonzero(row == what).astype(np.int64)

@@ -1,0 +1,169 @@
+"""Node: one part of the selections, with the semidefinite bound of that part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+
+from qpopt.problem.instance import Instance
+from qpopt.problem.objective import best_assignment
+from qpopt.problem.part import Part
+from qpopt.problem.subproblem import Indices, Reduced, reduce, undecided
+from qpopt.relaxations.semidefinite import Semidefinite
+
+LEAST_PROGRESS = 0.1
+"""Share of what is left between bound and objective that a round must close to go on."""
+
+
+class Node:
+    """All selections that contain `included` and otherwise only features of `free`.
+
+    There may be thousands of them, most of which are never looked at: the matrices are made when
+    they are needed.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    free, included
+        The features that are undecided, and those that are selected.
+    bound
+        A bound that is known already, that of the parent for example.
+    parent
+        An iterate of a larger part to start from; it is copied.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        free: Indices,
+        included: Indices,
+        bound: float = inf,
+        parent: Semidefinite | None = None,
+    ) -> None:
+        self.instance = instance
+        self.bound = bound
+        self.free, self.included = undecided(instance, free, included)
+        self.semidefinite: Semidefinite | None = None
+        self._parent = parent
+        self._reduced: Reduced | None = None
+
+    @property
+    def part(self) -> Part:
+        """The selections and their bound."""
+        return Part(self.free, self.included, self.bound)
+
+    @property
+    def reduced(self) -> Reduced:
+        """The problem that is left."""
+        if self._reduced is None:
+            self._reduced = reduce(self.instance, self.free, self.included)
+        return self._reduced
+
+    @property
+    def n_select(self) -> int:
+        """How many free features are to be selected."""
+        return self.instance.n_select - len(self.included)
+
+    @property
+    def decided(self) -> Indices | None:
+        """The only selection of this part, if there is just one."""
+        if self.n_select == 0:
+            return self.included
+        if self.n_select == len(self.free):
+            return np.union1d(self.included, self.free)
+        return None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no selection in this part."""
+        return not 0 <= self.n_select <= len(self.free)
+
+    def improve(
+        self,
+        objective: float,
+        rounds: int,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Tighten the bound and decide features until it falls to `objective` or progress is slow.
+
+        Parameters
+        ----------
+        objective
+            The Z of a known solution; only better ones are of interest.
+        rounds
+            The most rounds to make.
+        stop
+            Asked before every step.
+        """
+        for number in range(rounds):
+            if self.empty:
+                self.bound = -inf
+            if self.bound <= objective or self.empty or self.decided is not None or stop():
+                break
+            before = self.bound
+            current = self._current()
+            current.round(stop=stop)
+            features, found = current.proof(objective, stop)
+            self.bound = min(self.bound, features.value)
+            free = self.free
+            useless = features.with_feature <= objective
+            useless[found.features] = True
+            self._decide(free[useless], free[features.without_feature <= objective])
+            left = self.bound - objective
+            if number >= 3 and before - self.bound < LEAST_PROGRESS * left:
+                break
+        chosen = None if self.empty else self.decided
+        if chosen is not None:
+            given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
+            value = self.instance.objective(chosen, given).total
+            self.bound = min(self.bound, value + 1e-12 * max(1.0, abs(value)))
+
+    def split(self) -> tuple[Node, Node]:
+        """Return two parts: with and without the feature that the relaxation decides least."""
+        current = self._current()
+        fraction = np.abs(np.clip(np.diagonal(current.X), 0.0, 1.0) - 0.5)
+        d = self.free[int(fraction.argmin())]
+        rest = self.free[self.free != d]
+        with_feature = np.append(self.included, d)
+        return (
+            Node(self.instance, rest, with_feature, self.bound, current),
+            Node(self.instance, rest, self.included, self.bound, current),
+        )
+
+    def rounded(self) -> Indices:
+        """Return the selection that the relaxation suggests."""
+        if (chosen := self.decided) is not None:
+            return chosen
+        diagonal = np.diagonal(self._current().X)
+        best = np.argsort(-diagonal, kind="stable")[: self.n_select]
+        return np.union1d(self.included, self.free[best])
+
+    def _current(self) -> Semidefinite:
+        if self.semidefinite is None:
+            if self._parent is None:
+                self.semidefinite = Semidefinite(self.reduced)
+            else:
+                self.semidefinite = self._parent.copy()
+                self.semidefinite.restrict(self.reduced)
+                self._parent = None
+        return self.semidefinite
+
+    def _decide(self, removed: Indices, forced: Indices) -> None:
+        if not len(removed) and not len(forced):
+            return
+        if len(np.intersect1d(removed, forced)):
+            self.bound = -inf
+            return
+        self.free, self.included = undecided(
+            self.instance,
+            np.setdiff1d(self.free, removed),
+            np.concatenate([self.included, forced]),
+        )
+        self._reduced = None
+        if self.empty:
+            self.bound = -inf
+        elif self.decided is None and self.semidefinite is not None:
+            self.semidefinite.restrict(self.reduced)

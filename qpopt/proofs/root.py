@@ -1,0 +1,306 @@
+"""RootBound: the semidefinite bound of a whole instance, with growing candidate sets and fixing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.cuts.split_thresholds import SplitCuts
+from qpopt.problem.instance import Instance
+from qpopt.problem.objective import best_assignment
+from qpopt.problem.part import Part
+from qpopt.problem.subproblem import Floats, Indices, reduce
+from qpopt.proofs.certificate import Certificate, Step
+from qpopt.relaxations.ranking import Candidates
+from qpopt.relaxations.semidefinite import STEPS_PER_ROUND, Semidefinite
+
+CANDIDATES = ((350, 8), (900, 12), (1400, 2))
+"""Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
+
+WORTH_A_STAGE = 1.4
+"""How many times its size the whole must have: a set that holds most features saves nothing."""
+
+CUTS_FROM = 900
+"""Cuts of smaller candidate sets do not last."""
+
+STEPS_AT_FULL_SIZE = 10
+MANY_CLASSES = 400
+"""With more classes, thresholds cost about as much as steps and are renewed less often."""
+
+WORTH_PROVING = 1e-4
+"""Relative improvement of the estimate for which the rigorous value is computed."""
+
+CLEARLY = 1e-7
+"""By how much a bound must lie below the objective, relative to it, to decide a feature."""
+WORTH_REMOVING = 0.03
+"""Share of the free features that must go at once: every removal costs a step of the proof."""
+
+
+class RootBound:
+    """The best bound of an instance so far, and the means to improve it.
+
+    The doubly non-negative relaxation is solved for growing sets of features; only with all of
+    them does it prove anything. Once an objective is known, features that no better solution
+    contains are removed for good, which makes everything after it faster and tighter.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    cuts
+        Whether to use cuts on X.
+    free, included
+        What is undecided and what is selected, where other means have decided features already.
+
+    Attributes
+    ----------
+    objective
+        The best known Z.
+    latest
+        What the last round gave, before the rigorous value: to see whether there is progress.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        cuts: bool = True,
+        free: Indices | None = None,
+        included: Indices | None = None,
+    ) -> None:
+        self.instance = instance
+        self.objective = -inf
+        self.latest = inf
+        self._reduced = reduce(instance, free, included)
+        self._cuts = cuts
+        self._semidefinite: Semidefinite | None = None
+        self._steps: list[Step] = []
+        self._snapshot: Step | None = None
+        self._rest = inf
+        self._stages = [
+            stage for stage in CANDIDATES if WORTH_A_STAGE * stage[0] < self._reduced.n_free
+        ]
+        self._rounds_left = 0
+        if self._reduced.feasible:
+            self._settle()
+        else:
+            # What others have decided leaves no selection: nothing is better than what is known.
+            self._rest = -inf
+
+    @property
+    def bound(self) -> float:
+        """The proven bound: no solution has a larger Z."""
+        return max(self._rest, self.objective)
+
+    @property
+    def n_free(self) -> int:
+        """How many features are undecided."""
+        return self._reduced.n_free
+
+    @property
+    def free(self) -> Indices:
+        """The features that are undecided."""
+        return self._reduced.free
+
+    @property
+    def included(self) -> Indices:
+        """The features that every better solution contains."""
+        return self._reduced.included
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to improve: no better solution exists."""
+        return self._rest <= self.objective or self._reduced.n_select == 0
+
+    @property
+    def iterate(self) -> Semidefinite | None:
+        """The present iterate, if it is one for all features that are undecided."""
+        current = self._semidefinite
+        if current is None or current.reduced.n_free != self._reduced.n_free:
+            return None
+        return current
+
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """How much the relaxed solution selects every feature of the instance."""
+        values = np.zeros(self.instance.n_features)
+        values[self._reduced.included] = 1.0
+        if self._semidefinite is not None:
+            free = self._semidefinite.reduced.free
+            values[free] = np.clip(np.diagonal(self._semidefinite.X), 0.0, 1.0)
+        return values
+
+    def know(self, objective: float) -> None:
+        """Take note of the Z of a solution."""
+        self.objective = max(self.objective, objective)
+
+    def advance(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Make one round; `stop` is asked often and ends it early."""
+        if self.finished:
+            return
+        current = self._current()
+        whole = current.reduced.n_free == self._reduced.n_free
+        large = current.reduced.n_free > CANDIDATES[-1][0]
+        often = large and current.reduced.n_classes <= MANY_CLASSES
+        current.round(STEPS_AT_FULL_SIZE if often else STEPS_PER_ROUND, stop)
+        self._rounds_left -= 1
+        if whole:
+            estimate = self.latest = current.estimate()
+            if estimate + WORTH_PROVING * abs(estimate) < self._rest:
+                self._prove(stop)
+        elif self._rounds_left == 0:
+            self._grow()
+
+    def finish(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Prove what the present iterate gives, however little it is.
+
+        When `stop` says so, features that could be removed are no longer looked for.
+        """
+        if self.finished:
+            return
+        while self._stages or self._current().reduced.n_free < self._reduced.n_free:
+            self._grow()
+        if self._current().estimate() < self._rest:
+            self._prove(stop)
+
+    def parts(self, size: int, stop: Callable[[], bool] = lambda: False) -> tuple[Part, ...]:
+        """Take everything that may be better apart, so that bounds fall from one part to the next.
+
+        The first part holds the selections of the most promising features alone. Every other part
+        has one feature more that it contains, and one that all parts before it leave out.
+
+        Parameters
+        ----------
+        size
+            How many features the first part has.
+        stop
+            Asked from time to time; when it says so, the bounds are left as they are then.
+        """
+        current = self.iterate
+        free, included = self.free, self.included
+        if current is None or size >= len(free) or self.finished:
+            return (Part(free, included, self.bound),)
+        values = np.fmin(current.values_with(stop), self.bound)
+        order = np.argsort(-values, kind="stable")
+        parts = [Part(np.sort(free[order[:size]]), included, self.bound)]
+        for place in range(size, int(np.count_nonzero(values > self.objective))):
+            d = order[place]
+            allowed = np.sort(free[order[:place]])
+            parts.append(Part(allowed, np.append(included, free[d]), float(values[d])))
+        return tuple(parts)
+
+    def certificate(self) -> Certificate:
+        """Return the proof of `bound`."""
+        last = [] if self._snapshot is None else [self._snapshot]
+        steps = (*self._steps, *last)
+        return Certificate(self.instance.fingerprint, self.bound, self.objective, steps)
+
+    def _current(self) -> Semidefinite:
+        if self._semidefinite is None:
+            free = self._reduced.free
+            if self._stages:
+                size, self._rounds_left = self._stages.pop(0)
+                free = np.sort(free[Candidates(self._reduced).first()[:size]])
+            self._semidefinite = Semidefinite(
+                reduce(self.instance, free, self._reduced.included),
+                cuts=self._cuts and len(free) >= min(CUTS_FROM, self.n_free),
+            )
+        return self._semidefinite
+
+    def _grow(self) -> None:
+        current = self._current()
+        if self._stages:
+            size, self._rounds_left = self._stages.pop(0)
+            ranking = Candidates(self._reduced).given(self.diagonal[self._reduced.free])
+            ranked = self._reduced.free[ranking]
+            more = ranked[~np.isin(ranked, current.reduced.free)]
+            free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
+            current.extend(reduce(self.instance, free, self._reduced.included))
+        else:
+            current.extend(self._reduced)
+        current.with_cuts = self._cuts and current.reduced.n_free >= min(CUTS_FROM, self.n_free)
+
+    def _prove(self, stop: Callable[[], bool] = lambda: False) -> None:
+        current = self._current()
+        # The check of a certificate rounds in its own way, so features go only where it is clear.
+        limit = self.objective - CLEARLY * max(1.0, abs(self.objective))
+        features, found = current.proof(limit, stop)
+        useless = features.with_feature <= limit
+        useless[found.features] = True
+        removed = current.reduced.free[useless]
+        forced = current.reduced.free[features.without_feature <= limit]
+        better = features.value < self._rest
+        # The steps come before the bound: an interruption must not leave a bound without its proof.
+        if len(removed) + len(forced) >= max(1.0, WORTH_REMOVING * self.n_free):
+            points = np.zeros((len(useless), self.n_free), dtype=np.float32)
+            points[found.features] = found.points
+            last = [] if better or self._snapshot is None else [self._snapshot]
+            step = _snapshot(current, removed, forced, points[useless])
+            self._steps, self._snapshot = [*self._steps, *last, step], None
+            self._rest = min(self._rest, features.value)
+            self._decide(removed, forced)
+        elif better:
+            self._snapshot = _snapshot(current)
+            self._rest = features.value
+
+    def _decide(self, removed: Indices, forced: Indices) -> None:
+        """Remove and include features for good; a contradiction means that nothing is better."""
+        current = self._current()
+        rest = reduce(
+            self.instance,
+            np.setdiff1d(current.reduced.free, removed),
+            np.concatenate([current.reduced.included, forced]),
+        )
+        if len(np.intersect1d(removed, forced)) or not rest.feasible:
+            self._rest = -inf
+            return
+        self._reduced = rest
+        if rest.n_select > 0:
+            current.restrict(rest)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Compute the value where nothing is left to choose."""
+        if self._reduced.n_select == self._reduced.n_free:
+            chosen = np.union1d(self._reduced.free, self._reduced.included)
+            self._reduced = reduce(self.instance, chosen[:0], chosen)
+        if self._reduced.n_select == 0:
+            chosen = self._reduced.included
+            self._reduced = reduce(self.instance, chosen[:0], chosen)
+            given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
+            value = self.instance.objective(chosen, given).total
+            self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
+            nothing, zero = chosen[:0], np.zeros(0)
+            self._snapshot = Step(
+                nothing, chosen, SplitCuts(nothing, nothing, zero, zero, zero), [],
+                zero, 0.0, [], zero, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)),
+            )  # fmt: skip
+
+
+def _snapshot(
+    current: Semidefinite,
+    removed: Indices | None = None,
+    forced: Indices | None = None,
+    points: Floats | None = None,
+) -> Step:
+    nothing = np.zeros(0, dtype=np.int64)
+    admm, reduced = current.admm, current.reduced
+    n = reduced.n_free
+    useful = [] if admm is None else admm.cuts.useful()
+    return Step(
+        free=reduced.free,
+        included=reduced.included,
+        splits=current.class_cuts,
+        groups=list(current.groups),
+        y=np.zeros(n) if admm is None else admm.y.copy(),
+        t=0.0 if admm is None else admm.t,
+        cuts=[] if admm is None else [admm.cuts.cuts[r] for r in useful],
+        multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
+        B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
+        removed=nothing if removed is None else removed,
+        forced=nothing if forced is None else forced,
+        points=np.zeros((0, n)) if points is None else points,
+    )

@@ -1,0 +1,52 @@
+"""Candidate features: which ones a relaxed solution would select, the most promising first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt.cuts.thresholds import common_thresholds
+from qpopt.problem.subproblem import Indices, Reduced
+
+STEPS = 10
+"""Steps towards better selections, starting with all features alike; more change little."""
+
+
+class Candidates:
+    """The free features of a problem, ordered by what they add to a fractional selection.
+
+    Parameters
+    ----------
+    reduced
+        The problem.
+    """
+
+    def __init__(self, reduced: Reduced) -> None:
+        self._reduced = reduced
+        columns = reduced.columns()
+        self._order = np.argsort(-columns, axis=1, kind="stable")
+        self._values = np.take_along_axis(columns, self._order, axis=1)
+
+    def first(self) -> Indices:
+        """Order the features, knowing nothing: by conditional gradients of the relaxed Z."""
+        n, m = self._reduced.n_free, self._reduced.n_select
+        selection = np.full(n, m / n)
+        for step in range(STEPS):
+            best = np.zeros(n)
+            best[self.given(selection)[:m]] = 1.0
+            selection += 2.0 / (step + 3.0) * (best - selection)
+        return self.given(selection)
+
+    def given(self, selection: NDArray[np.float64]) -> Indices:
+        """Order the features by the gradient of the relaxed Z at a fractional selection.
+
+        The gradient is what a feature adds to the classes at their thresholds, plus its bias, less
+        its redundancy with the selection.
+        """
+        reduced = self._reduced
+        weight = np.ones(self._order.shape[1])
+        weight[: reduced.n_free] = selection
+        thresholds = common_thresholds(self._order, self._values, weight, reduced.n_per_class)
+        gain = np.maximum(reduced.A - thresholds[:, None], 0.0).sum(axis=0)
+        order: Indices = np.argsort(-(gain + reduced.b - reduced.R @ selection), kind="stable")
+        return order

@@ -1,0 +1,1 @@
+"""Independent checks, sharing nothing with what they check."""

@@ -1,0 +1,252 @@
+"""An independent check of a solution against its instance.
+
+The code here recomputes everything from the definition, with plain loops and exact summation, and
+shares nothing with the objective module or any method. A bound cannot be recomputed like this:
+without a certificate it is only claimed, and the outcome says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum, inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from qpopt.errors import InvalidCertificate
+from qpopt.problem.instance import Instance
+from qpopt.problem.solution import OPTIMAL_GAP, Solution, Status
+
+if TYPE_CHECKING:
+    from qpopt.proofs.certificate import Certificate
+
+
+class Violation(NamedTuple):
+    """One way in which a solution is wrong: a short code and a sentence."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of `verify`: true when nothing is violated.
+
+    Parameters
+    ----------
+    violations
+        Everything that is wrong.
+    objective
+        Z as recomputed here, or None where that cannot be done.
+    bound
+        The bound that the solution claims, or None.
+    bound_proven
+        Whether a certificate was given that proves this bound, and nothing is violated. Otherwise
+        all that is known of the bound is that it does not lie below the objective.
+    """
+
+    violations: tuple[Violation, ...]
+    objective: float | None
+    bound: float | None = None
+    bound_proven: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the solution passed every check."""
+        return not self.violations
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def about_bound(self) -> str:
+        """Say what the bound is worth; nothing where there is none."""
+        if self.bound is None:
+            return ""
+        if self.bound_proven:
+            return f"the bound {self.bound:.10g} is proven by the certificate"
+        return f"the bound {self.bound:.10g} is only claimed: no certificate proves it"
+
+    def __str__(self) -> str:
+        if self.ok:
+            return "; ".join(filter(None, ["verified: no violation", self.about_bound]))
+        return "\n".join(f"{code}: {message}" for code, message in self.violations)
+
+
+def verify(
+    instance: Instance,
+    solution: Solution,
+    *,
+    tolerance: float = 1e-6,
+    certificate: Certificate | None = None,
+) -> Verification:
+    """Check a solution by recomputing what it claims, its bound only where a certificate is given.
+
+    Parameters
+    ----------
+    instance
+        The instance that the solution is said to solve.
+    solution
+        The solution to check.
+    tolerance
+        Largest difference, relative to the sum of all absolute terms, that counts as rounding.
+    certificate
+        A proof of the bound, to be checked as well. Without it a bound, and with it the status
+        `optimal`, is taken for what it is: a claim.
+
+    Returns
+    -------
+    Verification
+        All violations, each with a code: `fingerprint`, `status`, `selection`, `include`,
+        `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`,
+        `certificate`.
+    """
+    violations: list[Violation] = []
+
+    def report(code: str, message: str) -> None:
+        violations.append(Violation(code, message))
+
+    if solution.fingerprint != instance.fingerprint:
+        report(
+            "fingerprint",
+            f"the solution is for instance {solution.fingerprint[:12] or '(none)'}…, "
+            f"this one is {instance.fingerprint[:12]}….",
+        )
+    for code, message in _status_violations(solution):
+        report(code, message)
+    objective = None
+    if solution.selection is not None and solution.assignment is not None:
+        selected = [int(d) for d in solution.selection]
+        rows = [[int(j) for j in row.nonzero()[0]] for row in solution.assignment]
+        for code, message in _selection_violations(instance, selected):
+            report(code, message)
+        for code, message in _assignment_violations(instance, rows):
+            report(code, message)
+        if _fits(instance, selected, rows):
+            terms = _terms(instance, selected, rows)
+            objective = fsum(terms)
+            size = fsum(map(abs, terms))
+            for code, message in _value_violations(solution, objective, tolerance * size):
+                report(code, message)
+            # Solvers prove optimality up to absolute tolerances as well.
+            allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(1.0, size)
+            if solution.status is Status.OPTIMAL and (solution.bound or 0.0) > objective + allowed:
+                report("status", f"the status is optimal, but the bound is {solution.bound!r}.")
+    if certificate is not None:
+        for code, message in _certificate_violations(
+            instance, solution, certificate, objective, tolerance
+        ):
+            report(code, message)
+    proven = certificate is not None and not violations
+    return Verification(tuple(violations), objective, solution.bound, proven)
+
+
+def _certificate_violations(
+    instance: Instance,
+    solution: Solution,
+    certificate: Certificate,
+    objective: float | None,
+    tolerance: float,
+) -> list[Violation]:
+    """Check that a certificate proves the bound, with no better objective than this solution's."""
+    from qpopt.verification.certificate_check import check_certificate
+
+    try:
+        proven = check_certificate(instance, certificate)
+    except InvalidCertificate as error:
+        return [Violation("certificate", str(error))]
+    found = []
+    slack = tolerance * max(1.0, abs(solution.bound or 0.0))
+    if certificate.objective > -inf and (
+        objective is None or certificate.objective > objective + slack
+    ):
+        message = f"the certificate builds on an objective of {certificate.objective!r}."
+        found.append(Violation("certificate", message))
+    if solution.bound is None or not proven <= solution.bound + slack:
+        message = f"the certificate proves {proven!r}; the bound is said to be {solution.bound!r}."
+        found.append(Violation("certificate", message))
+    return found
+
+
+def _status_violations(solution: Solution) -> list[Violation]:
+    wrong = []
+    status = solution.status
+    if status in (Status.OPTIMAL, Status.FEASIBLE) and not solution.found:
+        wrong.append("there is no solution")
+    if status is Status.NO_SOLUTION and solution.found:
+        wrong.append("there is a solution")
+    if status is Status.INFEASIBLE:
+        wrong.append("every instance has a solution")
+    if status is Status.OPTIMAL and solution.bound is None:
+        wrong.append("there is no bound")
+    return [Violation("status", f"the status is {status}, but {what}.") for what in wrong]
+
+
+def _selection_violations(instance: Instance, selected: list[int]) -> list[Violation]:
+    found = []
+    if len(selected) != instance.n_select:
+        message = f"{len(selected)} features are selected instead of {instance.n_select}."
+        found.append(Violation("selection", message))
+    for d in selected:
+        if not 0 <= d < instance.n_features:
+            found.append(Violation("selection", f"feature {d} does not exist."))
+    found += [
+        Violation("include", f"feature {d} must be selected and is not.")
+        for d in instance.include
+        if d not in selected
+    ]
+    found += [
+        Violation("exclude", f"feature {d} must not be selected and is.")
+        for d in instance.exclude
+        if d in selected
+    ]
+    return found
+
+
+def _assignment_violations(instance: Instance, rows: list[list[int]]) -> list[Violation]:
+    found = []
+    if len(rows) != instance.n_classes:
+        message = f"the assignment has {len(rows)} classes instead of {instance.n_classes}."
+        found.append(Violation("assignment", message))
+    first_with: dict[tuple[int, ...], int] = {}
+    for c, row in enumerate(rows):
+        if len(row) != instance.n_per_class:
+            message = f"class {c} has {len(row)} features instead of {instance.n_per_class}."
+            found.append(Violation("assignment", message))
+        other = first_with.setdefault(tuple(row), c)
+        if other != c:
+            found.append(Violation("duplicate", f"classes {other} and {c} have the same features."))
+    return found
+
+
+def _fits(instance: Instance, selected: list[int], rows: list[list[int]]) -> bool:
+    """Whether all indices exist, so that Z can be computed."""
+    return len(rows) == instance.n_classes and all(0 <= d < instance.n_features for d in selected)
+
+
+def _terms(instance: Instance, selected: list[int], rows: list[list[int]]) -> list[float]:
+    """Return everything that Z is the sum of."""
+    terms = [float(instance.b[d]) for d in selected]
+    for c, row in enumerate(rows):
+        terms += [float(instance.A[c, selected[j]]) for j in row]
+    for i, d in enumerate(selected):
+        terms += [-float(instance.R[d, e]) for e in selected[i + 1 :]]
+    return terms
+
+
+def _value_violations(solution: Solution, objective: float, slack: float) -> list[Violation]:
+    found = []
+    claimed, bound = solution.objective, solution.bound
+    if claimed is None or abs(claimed - objective) > slack:
+        message = f"the objective is said to be {claimed!r}; it is {objective!r}."
+        found.append(Violation("objective", message))
+    if bound is not None and bound < objective - slack:
+        message = f"the bound {bound!r} lies below the objective {objective!r}."
+        found.append(Violation("bound", message))
+    last = 0.0
+    for point in solution.trace:
+        too_good = point.objective is not None and point.objective > objective + slack
+        too_low = point.bound is not None and point.bound < objective - slack
+        if too_good or too_low or point.seconds < last:
+            message = f"the point {tuple(point)} does not fit the objective {objective!r}."
+            found.append(Violation("trace", message))
+        last = point.seconds
+    return found

@@ -1,0 +1,1 @@
+"""The `qpopt-torch` command."""

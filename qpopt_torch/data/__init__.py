@@ -1,0 +1,1 @@
+"""Batches, ranks and images."""

@@ -1,0 +1,241 @@
+"""Evidence: what one pass over a data set leaves for all explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.evidence.names import Names
+from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
+from qpopt_torch.evidence.top_samples import Shelf
+from qpopt_torch.metrics.evaluate import Meter
+from qpopt_torch.metrics.watched import Watched
+from qpopt_torch.sparse.classifier import Features, SparseClassifier
+
+PER_CLASS, PER_FEATURE, PER_FEATURE_AND_CLASS, N_DECISIONS = 4, 12, 2, 96
+
+WRONG, RIGHT = "wrong", "right"
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A sample that is kept to be shown.
+
+    Parameters
+    ----------
+    index
+        Its place in the loader, counted from 0.
+    label, prediction
+        Its class and the model's.
+    values
+        The selected features in standard units: what a class of these features adds up.
+    maps
+        The feature maps, n_select × positions …, or None.
+    picture
+        The input.
+    """
+
+    index: int
+    label: int
+    prediction: int
+    values: NDArray[np.float64]
+    maps: NDArray[np.float16] | None
+    picture: Picture
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The features of every sample of a data set, and the samples that are worth showing.
+
+    Parameters
+    ----------
+    names
+        Names of classes and features.
+    assignment
+        Boolean, classes × selected features.
+    labels, predictions
+        Of every sample.
+    values
+        The selected features in standard units, samples × n_select.
+    samples
+        What is kept to be shown, by index.
+    of_class
+        For every class, its samples with the highest logits of that class.
+    of_feature
+        For every selected feature, the samples where it is highest, at most two of one class.
+    wrong, right
+        The wrong decisions with the largest lead over the true class, and right ones by chance.
+    """
+
+    names: Names
+    assignment: NDArray[np.bool_]
+    labels: NDArray[np.int64]
+    predictions: NDArray[np.int64]
+    values: NDArray[np.float32]
+    samples: dict[int, Sample]
+    of_class: tuple[tuple[int, ...], ...]
+    of_feature: tuple[tuple[int, ...], ...]
+    wrong: tuple[int, ...]
+    right: tuple[int, ...]
+
+    @cached_property
+    def class_means(self) -> NDArray[np.float64]:
+        """Mean of the values in every class, classes × n_select; NaN without samples."""
+        n_classes = len(self.assignment)
+        sums = np.zeros((n_classes, self.values.shape[1]))
+        np.add.at(sums, self.labels, self.values.astype(np.float64))
+        counts = np.bincount(self.labels, minlength=n_classes).astype(np.float64)
+        counts[counts == 0] = np.nan
+        means: NDArray[np.float64] = sums / counts[:, None]
+        return means
+
+    @cached_property
+    def heat_range(self) -> NDArray[np.float64] | None:
+        """Where the heat maps of every feature begin and end, n_select × 2; None without maps.
+
+        They begin at the feature's median over the shown samples and end near its maximum there, so
+        the heat of one feature is comparable between images.
+        """
+        maps = [sample.maps for sample in self.samples.values() if sample.maps is not None]
+        if not maps:
+            return None
+        flat = np.concatenate([m.reshape(len(m), -1) for m in maps], axis=1).astype(np.float64)
+        low, high = np.quantile(flat, 0.5, axis=1), np.quantile(flat, 0.998, axis=1)
+        return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
+
+
+def gather(
+    model: SparseClassifier,
+    loader: Iterable[Any],
+    *,
+    class_names: Sequence[str] | None = None,
+    to_image: ToImage | None = None,
+    n_decisions: int = N_DECISIONS,
+    decisions: Meter | None = None,
+    features: Meter | None = None,
+    progress: bool = True,
+) -> Evidence:
+    """Look at every sample once and keep what explanations need.
+
+    Parameters
+    ----------
+    model
+        The sparse classifier; it runs in evaluation mode and is left as it was.
+    loader
+        Batches of inputs and labels, in any order.
+    class_names
+        Names of the classes, in place of those of the model or the data set.
+    to_image
+        How an input becomes an image: a function, or the mean and deviation of the channels by
+        which it was normalised. Without it, those of an `ImageFolder` are used, and otherwise the
+        range of every image is stretched.
+    n_decisions
+        How many wrong and how many right decisions are kept.
+    decisions, features
+        Metrics that are to see the same samples: their decisions, their features.
+    progress
+        Whether to show a progress bar on a terminal.
+    """
+    names = Names(model, class_names, loader)
+    data = getattr(loader, "dataset", None)
+    if to_image is None and isinstance(data, ImageFolder):
+        to_image = (data.mean.flatten().tolist(), data.std.flatten().tolist())
+    watched = Watched(model, loader)
+    gathering = _Gathering(model, n_decisions, to_image)
+    for x, labels, seen in watched.batches(loader, "explain", progress=progress):
+        gathering.add(x, labels, seen)
+        if decisions is not None:
+            decisions.add_decisions(seen, labels)
+        if features is not None:
+            features.add_features(seen, labels)
+    return gathering.evidence(names)
+
+
+class _Gathering:
+    def __init__(self, model: SparseClassifier, n_decisions: int, to_image: ToImage | None) -> None:
+        head = model.sparse_head
+        self.mean, self.std = (v.detach().double().cpu() for v in (head.mean, head.std))
+        self.assignment = model.assignment
+        self.to_image = to_image
+        self.by_class = Shelf(PER_CLASS)
+        self.by_feature = Shelf(PER_FEATURE, PER_FEATURE_AND_CLASS)
+        self.decisions = Shelf(n_decisions)
+        self.samples: dict[int, Sample] = {}
+        self.labels: list[Tensor] = []
+        self.predictions: list[Tensor] = []
+        self.values: list[NDArray[np.float32]] = []
+        self.n_seen = 0
+        self.chance = np.random.default_rng(0)
+
+    def add(self, x: Tensor, labels: Tensor, seen: Features) -> None:
+        first, self.n_seen = self.n_seen, self.n_seen + len(labels)
+        values = ((seen.features.detach().double().cpu() - self.mean) / self.std).numpy()
+        logits = values @ self.assignment.T
+        predictions = seen.logits.argmax(1).cpu()
+        self.labels.append(labels.cpu())
+        self.predictions.append(predictions)
+        self.values.append(values.astype(np.float32))
+        self._offer_features(first, values, labels)
+        for i, (label, prediction) in enumerate(
+            zip(labels.tolist(), predictions.tolist(), strict=True)
+        ):
+            self.by_class.offer(label, logits[i, label], first + i)
+            chance = self.chance.random()
+            if label == prediction:
+                self.decisions.offer(RIGHT, chance, first + i)
+            else:
+                self.decisions.offer(WRONG, logits[i, prediction] - logits[i, label], first + i)
+        self._keep(first, x, values, seen, predictions)
+
+    def _offer_features(self, first: int, values: NDArray[np.float64], labels: Tensor) -> None:
+        for column in range(values.shape[1]):
+            kept = self.by_feature.items.get(column, [])
+            least = -kept[-1].negative_score if len(kept) == PER_FEATURE else -np.inf
+            for i in np.flatnonzero(values[:, column] >= least).tolist():
+                self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
+
+    def _keep(
+        self,
+        first: int,
+        x: Tensor,
+        values: NDArray[np.float64],
+        seen: Features,
+        predictions: Tensor,
+    ) -> None:
+        """Take the new samples that are on a shelf, and let go of those that no longer are."""
+        wanted = {*self.by_class, *self.by_feature, *self.decisions}
+        for index in self.samples.keys() - wanted:
+            del self.samples[index]
+        for index in sorted(wanted - self.samples.keys()):
+            i = index - first
+            self.samples[index] = Sample(
+                index,
+                int(self.labels[-1][i]),
+                int(predictions[i]),
+                values[i],
+                None if seen.maps is None else small_maps(seen.maps[i]),
+                Picture.of(x[i], self.to_image),
+            )
+
+    def evidence(self, names: Names) -> Evidence:
+        n_classes, n_select = self.assignment.shape
+        return Evidence(
+            names,
+            self.assignment,
+            torch.cat(self.labels).numpy(),
+            torch.cat(self.predictions).numpy(),
+            np.concatenate(self.values),
+            dict(sorted(self.samples.items())),
+            tuple(self.by_class.of(c) for c in range(n_classes)),
+            tuple(self.by_feature.of(column) for column in range(n_select)),
+            self.decisions.of(WRONG),
+            self.decisions.of(RIGHT),
+        )

@@ -1,0 +1,65 @@
+"""What classes and features are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from qpopt_torch.errors import ModelError
+from qpopt_torch.sparse.classifier import SparseClassifier
+
+
+class Names:
+    """The names of the classes and of the selected features of a sparse classifier.
+
+    Parameters
+    ----------
+    model
+        Its own names are used where `class_names` gives none.
+    class_names
+        Names of the classes.
+    loader
+        A loader whose data set may know the names of its classes; the last resort but numbers.
+    """
+
+    def __init__(
+        self,
+        model: SparseClassifier,
+        class_names: Sequence[str] | None = None,
+        loader: Iterable[Any] | None = None,
+    ) -> None:
+        n_classes = model.head.n_classes
+        data = getattr(loader, "dataset", None)
+        known = getattr(data, "class_names", getattr(data, "classes", None))
+        if known is not None and (isinstance(known, str) or len(known) != n_classes):
+            known = None
+        candidates: tuple[Any, ...] = (class_names, model.class_names, known, range(n_classes))
+        given = next(names for names in candidates if names is not None)
+        self.classes = tuple(map(str, given))
+        if len(self.classes) != n_classes:
+            raise ModelError(f"There are {len(self.classes)} class names for {n_classes} classes.")
+        self.selection = tuple(model.selection.tolist())
+        self.features = tuple(model.feature_name(d) for d in self.selection)
+
+    def class_number(self, c: int | str) -> int:
+        """Return the number of a class given by number or name."""
+        if isinstance(c, str):
+            if c not in self.classes:
+                near = [name for name in self.classes if c.lower() in name.lower()][:5]
+                hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+                raise ModelError(f"There is no class named {c!r}.{hint}")
+            return self.classes.index(c)
+        if not 0 <= c < len(self.classes):
+            raise ModelError(
+                f"There is no class {c}; the classes are 0 to {len(self.classes) - 1}."
+            )
+        return int(c)
+
+    def feature_column(self, d: int | str) -> int:
+        """Return the column of a feature given by its index in the dense model or its name."""
+        if isinstance(d, str) and d in self.features:
+            return self.features.index(d)
+        if d in self.selection:
+            return self.selection.index(int(d))
+        shown = ", ".join(map(str, self.selection))
+        raise ModelError(f"Feature {d!r} is not selected; the selected features are {shown}.")

@@ -1,0 +1,112 @@
+"""A class: the few features that it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qpopt_torch.evidence.gather import Evidence
+from qpopt_torch.explain.explanation import Explanation
+from qpopt_torch.explain.plotting import draw_picture, plain, subplots
+
+SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ClassExplanation(Explanation):
+    """A class, its features, samples that show them, and the other classes that share them.
+
+    Parameters
+    ----------
+    evidence
+        What was gathered.
+    number
+        The number of the class.
+    columns
+        Its features, as columns of the selection.
+    """
+
+    evidence: Evidence
+    number: int
+    columns: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        """The name of the class."""
+        return f"Class {self.evidence.names.classes[self.number]}"
+
+    def shared_with(self, column: int) -> tuple[int, ...]:
+        """Return the other classes that use a feature."""
+        others = np.flatnonzero(self.evidence.assignment[:, column])
+        return tuple(int(c) for c in others if c != self.number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return class, features, their means and the samples that show them."""
+        names, means = self.evidence.names, self.evidence.class_means[self.number]
+        return {
+            "class": names.classes[self.number],
+            "number": self.number,
+            "samples": list(self.evidence.of_class[self.number]),
+            "features": [
+                {
+                    "feature": names.selection[j],
+                    "name": names.features[j],
+                    "mean": None if np.isnan(means[j]) else float(means[j]),
+                    "shared_with": [names.classes[c] for c in self.shared_with(j)],
+                    "strongest": list(self.evidence.of_feature[j]),
+                }
+                for j in self.columns
+            ],
+        }
+
+    def summary(self) -> str:
+        """Name the features and who shares them."""
+        names = self.evidence.names
+        lines = []
+        for j in self.columns:
+            others = [names.classes[c] for c in self.shared_with(j)]
+            more = f" and {len(others) - 4} more" if len(others) > 4 else ""
+            shared = f"shared with {', '.join(others[:4])}{more}" if others else "of no other class"
+            lines.append(f"{names.features[j]}: {shared}.")
+        return "\n".join(lines)
+
+    def figure(self) -> tuple[Any, Any]:
+        """Draw samples of the class, plain and with the map of each feature; then the strongest.
+
+        The last row shows, for each feature, the sample of any class where it is highest.
+        """
+        evidence, names = self.evidence, self.evidence.names
+        shown = evidence.of_class[self.number][:SHOWN]
+        limits = evidence.heat_range
+        fig, axes = subplots(len(shown) + 1, len(self.columns) + 1, 1.7, 1.8)
+        for row, index in enumerate(shown):
+            sample = evidence.samples[index]
+            draw_picture(axes[row, 0], sample.picture)
+            for place, j in enumerate(self.columns, start=1):
+                heat = None if sample.maps is None else sample.maps[j]
+                draw_picture(
+                    axes[row, place], sample.picture, heat, None if limits is None else limits[j]
+                )
+                axes[row, place].set_xlabel(f"{sample.values[j]:+.2f}", fontsize=8)
+        axes[-1, 0].axis("off")
+        axes[-1, 0].text(0.5, 0.5, "strongest\nof any class", ha="center", va="center", fontsize=8)
+        for place, j in enumerate(self.columns, start=1):
+            axes[0, place].set_title(plain(names.features[j]), fontsize=9)
+            strongest = evidence.samples[evidence.of_feature[j][0]]
+            heat = None if strongest.maps is None else strongest.maps[j]
+            draw_picture(
+                axes[-1, place], strongest.picture, heat, None if limits is None else limits[j]
+            )
+            axes[-1, place].set_xlabel(plain(names.classes[strongest.label])[:24], fontsize=7)
+        fig.suptitle(plain(self.title), fontsize=11)
+        return fig, axes
+
+
+def explain_class(evidence: Evidence, c: int | str) -> ClassExplanation:
+    """Explain a class, given by number or name, by its features."""
+    number = evidence.names.class_number(c)
+    return ClassExplanation(
+        evidence, number, tuple(np.flatnonzero(evidence.assignment[number]).tolist())
+    )

@@ -1,0 +1,117 @@
+"""Drawing with matplotlib: pictures with heat maps, and bars of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qpopt_torch.evidence.pictures import Picture
+
+ACCENT, NEUTRAL, INK = "#d9480f", "#9aa5b1", "#1f2933"
+
+
+def subplots(n_rows: int, n_columns: int, width: float, height: float) -> tuple[Any, Any]:
+    """Return a figure and a 2-D array of axes; `width` and `height` are those of one axis."""
+    import matplotlib.pyplot as plt
+
+    size = (max(4.0, n_columns * width), max(2.0, n_rows * height))
+    return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained")
+
+
+def draw_picture(
+    axis: Any,
+    picture: Picture,
+    heat: NDArray[Any] | None = None,
+    limits: Sequence[float] | None = None,
+) -> None:
+    """Draw an input and, over it, a feature map.
+
+    Parameters
+    ----------
+    axis
+        Where to draw.
+    picture
+        The input.
+    heat
+        A map on the grid of the picture: two axes over an image, one along a series. Others are
+        not drawn.
+    limits
+        Values at which the heat begins and ends; those of the map by default.
+    """
+    axis.set_xticks([])
+    axis.set_yticks([])
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    extent: tuple[float, float, float, float] | None = None
+    if picture.kind == "image":
+        height, width = picture.values.shape[:2]
+        extent = (0, width, height, 0)
+        axis.imshow(picture.values, extent=extent, interpolation="nearest")
+    elif picture.kind == "series":
+        for line in picture.values:
+            axis.plot(np.linspace(0, 1, len(line)), line, color=INK, linewidth=1)
+        axis.margins(0, 0.08)
+        extent = (0, 1, *axis.get_ylim())
+    if extent is None or heat is None or not fits(picture, heat):
+        return
+    values = np.atleast_2d(np.asarray(heat, dtype=np.float64))
+    low, high = limits if limits is not None else (np.median(values), values.max())
+    axis.imshow(
+        np.clip((values - low) / max(high - low, 1e-12), 0, 1),
+        cmap=_heat_colours(),
+        vmin=0,
+        vmax=1,
+        extent=extent,
+        interpolation="bilinear",
+        aspect="equal" if picture.kind == "image" else "auto",
+        zorder=2,
+    )
+
+
+def fits(picture: Picture, heat: NDArray[Any]) -> bool:
+    """Whether a map lies on the grid of a picture."""
+    return np.ndim(heat) == {"image": 2, "series": 1}.get(picture.kind, 0)
+
+
+def draw_values(
+    axis: Any, names: Sequence[str], values: Sequence[float], title: str, limits: Sequence[float]
+) -> None:
+    """Draw horizontal bars from 0, with names and numbers, on an axis with the given limits."""
+    places = np.arange(len(values))[::-1]
+    colours = [ACCENT if value >= 0 else NEUTRAL for value in values]
+    axis.barh(places, values, color=colours, height=0.62)
+    for place, value in zip(places, values, strict=True):
+        axis.annotate(
+            f"{value:+.2f}",
+            (value, place),
+            xytext=(3 if value >= 0 else -3, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if value >= 0 else "right",
+            fontsize=8,
+        )
+    axis.axvline(0, color=INK, linewidth=0.8)
+    axis.set_yticks(places, [plain(name) for name in names], fontsize=8)
+    axis.tick_params(length=0)
+    axis.set_xticks([])
+    room = 0.3 * (limits[1] - limits[0])
+    axis.set_xlim(limits[0] - room, limits[1] + room)
+    for side in ("top", "right", "bottom", "left"):
+        axis.spines[side].set_visible(False)
+    axis.set_title(plain(title), fontsize=9, loc="left")
+
+
+def plain(text: str) -> str:
+    """Return a text that matplotlib does not take for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _heat_colours() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(
+        "heat", [(0.94, 0.27, 0.04, 0.0), (0.97, 0.42, 0.08, 0.4), (1.0, 0.86, 0.16, 0.65)]
+    )

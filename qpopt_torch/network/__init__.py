@@ -1,0 +1,1 @@
+"""Looking into a network: its head, its feature maps."""

@@ -1,0 +1,126 @@
+"""Sweep: accuracy over compactness, point by point."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from qpopt import InvalidFile
+from qpopt.io.archive import replacing
+
+FORMAT = "qpopt-sweep"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One choice of counts and what came of it.
+
+    Parameters
+    ----------
+    n_select, n_per_class
+        The counts.
+    objective, bound
+        Of the solve; the bound is None where nothing is proven.
+    accuracy
+        From 0 to 1.
+    seconds
+        Wall time of the solve.
+    selection
+        The selected features.
+    key
+        Identifies the instance and the settings that gave the point.
+    """
+
+    n_select: int
+    n_per_class: int
+    objective: float
+    bound: float | None
+    accuracy: float
+    seconds: float
+    selection: tuple[int, ...]
+    key: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The points of a sweep.
+
+    Parameters
+    ----------
+    points
+        Sorted by n_select, then n_per_class.
+    dense_accuracy
+        Accuracy of the dense model on the same samples.
+    """
+
+    points: tuple[Point, ...]
+    dense_accuracy: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sweep as values that JSON can hold."""
+        points = [{**asdict(point), "selection": list(point.selection)} for point in self.points]
+        return {"format": FORMAT, "dense_accuracy": self.dense_accuracy, "points": points}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the sweep as a JSON file."""
+        with replacing(path) as stream:
+            stream.write(json.dumps(self.to_dict(), indent=1).encode())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Sweep:
+        """Read a sweep that `save` wrote.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is missing, damaged or not a sweep.
+        """
+        try:
+            record = json.loads(Path(path).read_text(encoding="utf-8"))
+            if record["format"] != FORMAT:
+                raise KeyError("format")
+            points = [Point(**{**p, "selection": tuple(p["selection"])}) for p in record["points"]]
+            return cls(tuple(points), record["dense_accuracy"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InvalidFile(f"{path} is missing, damaged or no sweep: {error}.") from error
+
+    def figure(self) -> tuple[Any, Any]:
+        """Draw accuracy over features per class, a line for every n_select."""
+        import matplotlib.pyplot as plt
+
+        figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
+        sizes = sorted({point.n_select for point in self.points})
+        for place, n_select in enumerate(sizes):
+            line = [point for point in self.points if point.n_select == n_select]
+            shade = 0.25 + 0.65 * (place + 1) / len(sizes)
+            axis.plot(
+                [point.n_per_class for point in line],
+                [100 * point.accuracy for point in line],
+                marker="o",
+                color=plt.get_cmap("Oranges")(shade),
+                label=f"{n_select} features",
+            )
+        axis.axhline(100 * self.dense_accuracy, color="#52606d", linestyle="--", label="dense")
+        axis.set_xticks(sorted({point.n_per_class for point in self.points}))
+        axis.set_xlabel("features per class")
+        axis.set_ylabel("accuracy in %")
+        axis.legend(frameon=False)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+        return figure, axis
+
+    def __str__(self) -> str:
+        lines = ["n_select  n_per_class  accuracy  objective     gap"]
+        for p in self.points:
+            gap = "–"
+            if p.bound is not None:
+                gap = f"{100 * (p.bound - p.objective) / max(abs(p.objective), 1e-10):.2f} %"
+            lines.append(
+                f"{p.n_select:8}  {p.n_per_class:11}  {100 * p.accuracy:6.1f} %  "
+                f"{p.objective:9.3f}  {gap:>6}"
+            )
+        lines.append(f"{'dense':>8}  {'':11}  {100 * self.dense_accuracy:6.1f} %")
+        return "\n".join(lines)

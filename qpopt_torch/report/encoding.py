@@ -1,0 +1,121 @@
+"""Pictures and feature maps as text that fits into a page."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from qpopt_torch.evidence.pictures import Picture, small_maps
+from qpopt_torch.explain import Sample
+
+SIDES = (160, 144, 128, 112, 96, 80, 64, 48)
+"""Longest sides that are tried, in pixels, until all images fit."""
+QUALITY = 78
+TINY = 40
+"""Images up to this side are stored without loss and shown with sharp pixels."""
+MAP_SIDES = (14, 10, 7, 5, 4)
+SERIES_LINES, SERIES_DIGITS = 6, 3
+
+
+def encode_images(pictures: Sequence[Picture], budget: int) -> list[str]:
+    """Return data URIs of images, all of them downscaled alike until they fit the budget.
+
+    Parameters
+    ----------
+    pictures
+        Pictures of the kind `image`.
+    budget
+        Characters that they may take together. If even the smallest size needs more, it is used.
+    """
+    sides = list(SIDES)
+    while True:
+        encoded = [_data_uri(picture.values, sides[0]) for picture in pictures]
+        size = sum(map(len, encoded))
+        if size <= budget or len(sides) == 1:
+            return encoded
+        # Bytes grow with the area, so sizes that cannot be enough need not be tried.
+        largest = sides[0] * (max(budget, 0) / size) ** 0.5
+        sides = [side for side in sides[1:] if side <= 1.1 * largest] or sides[-1:]
+
+
+def _data_uri(pixels: NDArray[np.uint8], side: int) -> str:
+    from PIL import Image, features
+
+    image = Image.fromarray(pixels)
+    stream = BytesIO()
+    if max(image.size) <= TINY:
+        kind = "png"
+        image.save(stream, "PNG", optimize=True)
+    else:
+        image.thumbnail((side, side), Image.Resampling.LANCZOS)
+        kind = "webp" if features.check("webp") else "jpeg"
+        image.save(stream, kind.upper(), quality=QUALITY)
+    return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMaps:
+    """The feature maps of all samples as bytes on one small grid.
+
+    Parameters
+    ----------
+    grid
+        Rows and columns; empty where no map can be shown.
+    texts
+        For every sample, base64 of features × rows × columns bytes; 0 is the median of the feature
+        and 255 near its maximum.
+    """
+
+    grid: tuple[int, ...]
+    texts: list[str]
+
+
+def encode_maps(
+    samples: Sequence[Sample], ranges: NDArray[np.float64] | None, budget: int
+) -> HeatMaps:
+    """Encode the feature maps of samples, as finely as the budget of characters allows.
+
+    Parameters
+    ----------
+    samples
+        All samples of the page.
+    ranges
+        Values at which the heat begins and ends, n_select × 2; None where there are no maps.
+    budget
+        Characters that they may take together.
+    """
+    kinds = {sample.picture.kind for sample in samples}
+    shown = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
+    shapes = {sample.maps.shape for sample in samples if sample.maps is not None}
+    if ranges is None or len(shapes) != 1 or len(shape := next(iter(shapes))) != shown + 1:
+        return HeatMaps((), [])
+    side = MAP_SIDES[-1]
+    for side in MAP_SIDES:
+        grid = [min(side, size) for size in shape[1:]]
+        if len(samples) * shape[0] * int(np.prod(grid)) * 4 / 3 <= budget:
+            break
+    texts = []
+    for sample in samples:
+        assert sample.maps is not None
+        maps = small_maps(torch.from_numpy(sample.maps), side).astype(np.float64)
+        low, high = (ranges[:, i].reshape(-1, *[1] * shown) for i in (0, 1))
+        level = np.rint(255 * np.clip((maps - low) / (high - low), 0, 1)).astype(np.uint8)
+        texts.append(base64.b64encode(level.tobytes()).decode())
+    rows_and_columns = level.shape[1:] if shown == 2 else (1, *level.shape[1:])
+    return HeatMaps(rows_and_columns, texts)
+
+
+def encode_series(picture: Picture) -> list[list[float]]:
+    """Return the lines of a series, scaled together to 0 … 1."""
+    values: NDArray[Any] = np.nan_to_num(picture.values[:SERIES_LINES].astype(np.float64))
+    low, high = float(values.min()), float(values.max())
+    scaled = (values - low) / (high - low if high > low else 1.0)
+    lines: list[list[float]] = np.round(scaled, SERIES_DIGITS).tolist()
+    return lines

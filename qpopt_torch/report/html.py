@@ -1,0 +1,146 @@
+"""Writing the report as one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from qpopt import QpoptError
+from qpopt.io.archive import replacing
+from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.explain import gather
+from qpopt_torch.metrics.evaluate import Meter
+from qpopt_torch.metrics.summary import Metrics
+from qpopt_torch.report.contents import contents
+from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows, trace_points
+from qpopt_torch.sparse.classifier import SparseClassifier
+
+MAX_BYTES = 25_000_000
+SCRIPTS = ("core", "pieces", "classes", "contrast", "features", "decisions", "map", "router")
+TABS = {
+    "overview": "Overview",
+    "classes": "Classes",
+    "contrast": "Contrast",
+    "features": "Features",
+    "decisions": "Decisions",
+    "map": "Class map",
+}
+
+
+def write_report(
+    model: SparseClassifier,
+    path: str | PathLike[str],
+    loader: Iterable[Any],
+    *,
+    train_loader: Iterable[Any] | None = None,
+    class_names: Sequence[str] | None = None,
+    attributes: ArrayLike | None = None,
+    dense: Metrics | None = None,
+    settings: Mapping[str, Any] | None = None,
+    to_image: ToImage | None = None,
+    title: str = "A sparse classifier",
+    max_bytes: int = MAX_BYTES,
+    progress: bool = True,
+) -> Path:
+    """Write a report of a sparse classifier as one HTML file.
+
+    Parameters
+    ----------
+    model
+        The sparse classifier.
+    path
+        The file to write.
+    loader
+        Batches of inputs and labels: their decisions are shown and measured.
+    train_loader
+        Training batches, whose samples show the classes and features; without it, those of
+        `loader`.
+    class_names
+        Names of the classes, in place of those of the model or the data set.
+    attributes
+        What people say of the classes, classes × attributes, from 0 to 1.
+    dense
+        Metrics of the dense model, to compare with.
+    settings
+        Further settings to list, for example those of the training.
+    to_image
+        How an input becomes an image: a function, or the mean and deviation of the channels by
+        which it was normalised. Without it the range of every image is stretched.
+    title
+        Title of the report.
+    max_bytes
+        Size that the file should not exceed; images become smaller to meet it.
+    progress
+        Whether to show a progress bar on a terminal.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    meter = Meter(model.sparse_head.assignment.detach().cpu(), attributes)
+    reading: dict[str, Any] = {
+        "class_names": class_names,
+        "to_image": to_image,
+        "progress": progress,
+    }
+    if train_loader is None:
+        decisions = gallery = gather(model, loader, decisions=meter, features=meter, **reading)
+    else:
+        gallery = gather(model, train_loader, features=meter, **reading)
+        reading["class_names"] = gallery.names.classes
+        decisions = gather(model, loader, decisions=meter, **reading)
+    metrics = meter.compute(from_training=train_loader is not None)
+    page = _render(
+        title=title,
+        tabs=TABS,
+        metrics=metric_rows(metrics, dense),
+        measured=metrics,
+        dense=dense,
+        solve=solve_rows(model),
+        settings=setting_rows(model, settings),
+        data=contents(gallery, decisions, max_bytes),
+        trace=trace_points(model),
+    )
+    with replacing(path) as stream:
+        stream.write(page.encode())
+    return Path(path)
+
+
+def _render(**values: Any) -> str:
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise QpoptError("The report needs jinja2: pip install jinja2.") from error
+
+    folder = files("qpopt_torch.report") / "page"
+
+    def asset(name: str) -> str:
+        return (folder / name).read_text(encoding="utf-8")
+
+    style = asset("style.css")
+    script = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}\n}})();\n'
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(asset("page.html")).render(
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_digest(style),
+        script_hash=_digest(script),
+        **values,
+    )
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which a page's security policy knows its own code."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

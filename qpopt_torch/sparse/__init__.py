@@ -1,0 +1,1 @@
+"""The sparse classifier, its head and its adapter."""

@@ -1,0 +1,1 @@
+"""What one pass over the training data gives."""

@@ -1,0 +1,362 @@
+"""Statistics: all that qpopt needs to know about the features of a network, in a few sums."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from qpopt import Instance, InvalidFile, InvalidInstance, __version__, prepare
+from qpopt.io.archive import replacing
+from qpopt.preprocessing import (
+    auroc_from_histograms,
+    center_from_sums,
+    locality_from_sums,
+    pearson_from_sums,
+)
+from qpopt_torch.data.batches import check_labels
+from qpopt_torch.errors import LoaderError
+from qpopt_torch.network.head import Head
+from qpopt_torch.statistics.accumulator import Accumulator, Start
+
+FORMAT = "qpopt-statistics"
+FORMAT_VERSION = 1
+
+logger = logging.getLogger("qpopt")
+
+Floats = NDArray[np.float64]
+Bias = Literal["locality", "center", "none"]
+BiasLike = Bias | ArrayLike | Callable[["Statistics"], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Sums over the samples of a data set; those of two halves can be merged.
+
+    Parameters
+    ----------
+    counts
+        Samples of every class.
+    shift
+        What was subtracted from every feature before summing.
+    sums
+        Sums of the shifted features, classes × features.
+    squares
+        Sums of the squares of the shifted features.
+    minima
+        The smallest value of every feature, not shifted.
+    locality, center
+        The sums of the two kinds of bias, or None where the features have no maps (for `center`:
+        no maps on a grid).
+    n_positions
+        Positions of a feature map; 0 without maps.
+    histograms, scale
+        Samples by class, feature and bin, and what the bins were laid out by; None if not asked.
+    head
+        The head whose features these are, or None.
+    class_names
+        Names of the classes, or None.
+    """
+
+    counts: NDArray[np.int64]
+    shift: Floats
+    sums: Floats
+    squares: Floats
+    minima: Floats
+    locality: Floats | None = None
+    center: Floats | None = None
+    n_positions: int = 0
+    histograms: NDArray[np.int32] | None = None
+    scale: Floats | None = None
+    head: Head | None = None
+    class_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        sums: Accumulator,
+        *,
+        head: Head | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> Statistics:
+        """Take the sums of an accumulator."""
+        arrays: dict[str, Any] = {
+            key: None if (value := getattr(sums, key)) is None else value.cpu().numpy()
+            for key in ("counts", "sums", "squares", "minima", "locality", "center", "histograms")
+        }
+        shift, scale = (values.cpu().numpy() for values in (sums.start.shift, sums.start.scale))
+        return cls(
+            **arrays,
+            shift=shift,
+            n_positions=sums.n_positions,
+            scale=None if sums.histograms is None else scale,
+            head=head,
+            class_names=None if class_names is None else tuple(map(str, class_names)),
+        )
+
+    @classmethod
+    def from_features(
+        cls,
+        features: ArrayLike,
+        labels: ArrayLike,
+        *,
+        n_classes: int | None = None,
+        maps: ArrayLike | None = None,
+        bins: int = 0,
+        class_names: Sequence[str] | None = None,
+    ) -> Statistics:
+        """Compute the statistics of features that are at hand.
+
+        Parameters
+        ----------
+        features
+            N × features.
+        labels
+            The class of every sample.
+        n_classes
+            The number of classes; without it, one more than the largest label.
+        maps
+            N × features × positions (one or several axes), or None.
+        bins
+            Bins of the histograms for AUROC; 0 for none.
+        class_names
+            Names of the classes.
+        """
+        values = torch.as_tensor(np.asarray(features))
+        if values.ndim != 2 or len(values) == 0:
+            raise LoaderError(
+                f"Features must be samples × features, at least one; their shape is "
+                f"{tuple(values.shape)}."
+            )
+        if not torch.isfinite(values).all():
+            sample = int(torch.isfinite(values).all(1).logical_not().nonzero()[0])
+            raise LoaderError(f"The features of sample {sample} are not finite.")
+        classes = torch.as_tensor(np.asarray(labels))
+        if n_classes is None:
+            n_classes = int(classes.max()) + 1 if classes.numel() else 0
+        classes = check_labels(classes, len(values), n_classes, 0)
+        sums = Accumulator(n_classes, Start.of(values), bins)
+        sums.add(values, classes, None if maps is None else torch.as_tensor(np.asarray(maps)))
+        return cls.of(sums, class_names=class_names)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return int(self.counts.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.sums.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return int(self.sums.shape[1])
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of every feature."""
+        mean: Floats = self.shift + self.sums.sum(axis=0) / self.n_samples
+        return mean
+
+    @property
+    def std(self) -> Floats:
+        """The population standard deviation of every feature."""
+        shifted_mean = self.sums.sum(axis=0) / self.n_samples
+        std: Floats = np.sqrt(np.maximum(self.squares / self.n_samples - shifted_mean**2, 0.0))
+        return std
+
+    @property
+    def class_sums(self) -> Floats:
+        """The sums of the features themselves, classes × features."""
+        sums: Floats = self.sums + self.counts[:, None] * self.shift
+        return sums
+
+    def merge(self, other: Statistics) -> Statistics:
+        """Return the statistics of both sets of samples together.
+
+        Raises
+        ------
+        InvalidInstance
+            If the two are not of the same classes, features and kinds of sums.
+        """
+        self._check_mergeable(other)
+        moved = other.shift - self.shift
+        totals = other.sums.sum(axis=0)
+
+        def both(a: Any, b: Any) -> Any:
+            return None if a is None else a + b
+
+        return replace(
+            self,
+            counts=self.counts + other.counts,
+            sums=self.sums + other.sums + other.counts[:, None] * moved,
+            squares=self.squares + other.squares + 2 * moved * totals + other.n_samples * moved**2,
+            minima=np.minimum(self.minima, other.minima),
+            locality=both(self.locality, other.locality),
+            center=both(self.center, other.center),
+            histograms=both(self.histograms, other.histograms),
+        )
+
+    def _check_mergeable(self, other: Statistics) -> None:
+        if self.sums.shape != other.sums.shape:
+            raise InvalidInstance(
+                f"Statistics of {self.n_classes} classes × {self.n_features} features cannot be "
+                f"merged with {other.n_classes} × {other.n_features}."
+            )
+        for key in ("locality", "center", "histograms"):
+            if (getattr(self, key) is None) != (getattr(other, key) is None):
+                raise InvalidInstance(
+                    f"Only one of the two statistics has {key}; collect both in the same way."
+                )
+        if self.scale is not None and not (
+            np.array_equal(self.scale, other.scale if other.scale is not None else [])
+            and np.array_equal(self.shift, other.shift)
+        ):
+            raise InvalidInstance(
+                "The histograms have different bins; collect the second part with like=the first."
+            )
+
+    def similarity(self, kind: Literal["pearson", "auroc"] = "pearson") -> Floats:
+        """Return raw similarity, classes × features: Pearson correlation or AUROC.
+
+        Raises
+        ------
+        InvalidInstance
+            If a class has no samples, or AUROC is asked for and there are no histograms.
+        """
+        if kind == "pearson":
+            return pearson_from_sums(
+                self.counts, self.sums, self.squares, class_names=self.class_names
+            )
+        if kind != "auroc":
+            raise InvalidInstance(f"similarity must be pearson or auroc, not {kind!r}.")
+        if self.histograms is None:
+            raise InvalidInstance("AUROC needs histograms: collect the statistics with bins=64.")
+        return auroc_from_histograms(self.histograms, class_names=self.class_names)
+
+    def bias(self, kind: BiasLike = "locality") -> Floats | None:
+        """Return a raw bias, or None for none.
+
+        Parameters
+        ----------
+        kind
+            `locality`, `center`, `none`, one value per feature, or a function of the statistics
+            that returns those. Where the features have no maps, the first two give None and say
+            so once.
+        """
+        if callable(kind):
+            return np.asarray(kind(self), dtype=np.float64)
+        if not isinstance(kind, str):
+            return np.asarray(kind, dtype=np.float64)
+        if kind == "none":
+            return None
+        if kind not in ("locality", "center"):
+            raise InvalidInstance(
+                f"bias must be locality, center, none, an array or a function, not {kind!r}."
+            )
+        weighted = self.locality if kind == "locality" else self.center
+        if weighted is None:
+            missing = "have no maps" if self.locality is None else "have no maps on a grid"
+            logger.warning("The features %s, so %s is undefined: no bias is used.", missing, kind)
+            return None
+        formula = locality_from_sums if kind == "locality" else center_from_sums
+        return formula(weighted, self.class_sums.sum(axis=0), self.n_samples)
+
+    def instance(
+        self,
+        n_select: int,
+        n_per_class: int,
+        *,
+        similarity: Literal["pearson", "auroc"] = "pearson",
+        bias: BiasLike = "locality",
+        **options: Any,
+    ) -> Instance:
+        """Return the instance of choosing `n_select` features, `n_per_class` for every class.
+
+        Parameters
+        ----------
+        n_select, n_per_class
+            The counts.
+        similarity, bias
+            As in the methods of these names.
+        options
+            Further arguments of `qpopt.prepare`.
+        """
+        kinds = {
+            "similarity": similarity,
+            "bias": bias if isinstance(bias, str) else "custom",
+            "n_samples": self.n_samples,
+        }
+        options["provenance"] = {**kinds, **options.get("provenance", {})}
+        options.setdefault("class_names", self.class_names)
+        return prepare(
+            self.similarity(similarity),
+            self.bias(bias),
+            n_select=n_select,
+            n_per_class=n_per_class,
+            **options,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the statistics to one .npz file without pickles."""
+        meta = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "qpopt": __version__,
+            "n_positions": self.n_positions,
+            "head": None if self.head is None else self.head.to_dict(),
+            "class_names": self.class_names,
+        }
+        arrays: dict[str, Any] = {
+            field.name: value
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+        with replacing(path) as stream:
+            packed = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+            np.savez_compressed(stream, meta=packed, **arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Statistics:
+        """Read statistics that `save` wrote.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is missing, damaged, not statistics, or of a newer format.
+        """
+        if not Path(path).exists():
+            raise InvalidFile(f"{path} does not exist.")
+        try:
+            with Path(path).open("rb") as stream, np.load(stream) as archive:
+                arrays = {key: archive[key] for key in archive.files}
+            meta = json.loads(arrays.pop("meta").tobytes().decode())
+            if not isinstance(meta, Mapping) or meta.get("format") != FORMAT:
+                raise InvalidFile(f"{path} holds no statistics.")
+            if meta["version"] > FORMAT_VERSION:
+                raise InvalidFile(
+                    f"{path} has format version {meta['version']}; this qpopt reads up to "
+                    f"{FORMAT_VERSION}. Upgrade qpopt."
+                )
+            names = meta["class_names"]
+            return cls(
+                **arrays,
+                n_positions=meta["n_positions"],
+                head=None if meta["head"] is None else Head.from_dict(meta["head"]),
+                class_names=None if names is None else tuple(names),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
+            raise InvalidFile(
+                f"{path} is truncated, damaged or not statistics of qpopt: {error}."
+            ) from error

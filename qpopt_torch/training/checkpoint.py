@@ -1,0 +1,114 @@
+"""Checkpoints of a training: written after every epoch, resumed from after a kill."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from qpopt.io.archive import replacing
+from qpopt_torch.data import distributed as ranks
+from qpopt_torch.errors import UNREADABLE, TrainingError
+from qpopt_torch.training.settings import Schedule
+
+logger = logging.getLogger("qpopt")
+
+AnyPath = str | PathLike[str]
+
+
+class Resumable(Protocol):
+    """What a checkpoint needs to know of a training."""
+
+    model: nn.Module
+    optimizer: torch.optim.SGD
+    scaler: torch.amp.GradScaler
+    settings: Schedule
+
+
+def write(training: Resumable, epochs: list[dict[str, float]], path: AnyPath | None) -> None:
+    """Write the state of a training after its last epoch; only the first rank does."""
+    if path is None or not ranks.is_first():
+        return
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as stream:
+        torch.save(
+            {
+                "settings": _described(training),
+                "rates": _rates(training),
+                "history": epochs,
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "scaler": training.scaler.state_dict(),
+            },
+            stream,
+        )
+
+
+def read(path: AnyPath | None) -> Mapping[str, Any] | None:
+    """Return the content of a checkpoint, or None if there is none.
+
+    Raises
+    ------
+    TrainingError
+        If the file is damaged or something else.
+    """
+    if path is None or not Path(path).exists():
+        return None
+    try:
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+        if isinstance(stored, Mapping) and {"settings", "rates", "history"} <= stored.keys():
+            return stored
+        reason = "it holds something else"
+    except UNREADABLE as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    raise TrainingError(
+        f"{path} is no checkpoint that can be resumed ({reason}); delete it to start again."
+    )
+
+
+def resume(training: Resumable, path: AnyPath | None) -> list[dict[str, float]]:
+    """Bring a training to the state of its checkpoint; return the epochs that are done.
+
+    Raises
+    ------
+    TrainingError
+        If the checkpoint is damaged, of another model, or was begun with other settings.
+    """
+    stored = read(path)
+    if stored is None:
+        return []
+    now = {**_described(training), "rates": _rates(training)}
+    then = {**stored["settings"], "rates": stored["rates"]}
+    if other := [key for key in now if then.get(key) != now[key]]:
+        raise TrainingError(
+            f"The checkpoint {path} belongs to a training with other settings "
+            f"({', '.join(other)}); delete it to start again."
+        )
+    try:
+        training.model.load_state_dict(stored["model"])
+        training.optimizer.load_state_dict(stored["optimizer"])
+    except (RuntimeError, ValueError) as error:
+        raise TrainingError(
+            f"The checkpoint {path} is of another model; delete it to start again."
+        ) from error
+    training.scaler.load_state_dict(stored["scaler"])
+    epochs: list[dict[str, float]] = list(stored["history"])
+    logger.info("resuming after epoch %d from %s", len(epochs), path)
+    return epochs
+
+
+def _rates(training: Resumable) -> list[float]:
+    return [float(group["start"]) for group in training.optimizer.param_groups]
+
+
+def _described(training: Resumable) -> dict[str, Any]:
+    """Return what two trainings must share for one to continue the other."""
+    settings = asdict(training.settings)
+    settings.pop("lr", None)  # "auto" has become a number, which is among the rates
+    return settings

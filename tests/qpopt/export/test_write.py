@@ -1,0 +1,165 @@
+"""Every exported file, read by a program that did not write it, has the right optimum."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from scipy import sparse
+
+from qpopt import Instance, InvalidArgument, InvalidFile, Status, generate
+from qpopt.export.write import FORMATS, FORMULATIONS
+from qpopt.models.compiled import Block, CompiledModel, Kind, Products, QuadraticRow, Rows
+from qpopt.solvers import SolverSettings, find_solver
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, brute_force, value
+from tests.installed import INFOS
+
+needs_scip = pytest.mark.skipif(
+    not INFOS["scip"].availability.usable, reason="scip is not installed"
+)
+
+
+def relaxed_optimum(instance):
+    """The optimum of the first round of the published scheme, by trying all selections."""
+    total = instance.n_per_class * instance.n_classes
+
+    def best(selection):
+        gains = np.sort(instance.A[:, list(selection)].ravel())[::-1]
+        return value(instance, selection, []) + gains[:total].sum()
+
+    return max(best(selection) for selection in all_selections(instance))
+
+
+def optimum(instance, formulation):
+    if formulation == "paper":
+        return relaxed_optimum(instance)
+    return brute_force(instance).objective
+
+
+def read_by_highs(path):
+    import highspy
+
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
+    highs.run()
+    return highs.getInfo().objective_function_value
+
+
+def read_by_scip(path):
+    import pyscipopt
+
+    scip = pyscipopt.Model()
+    scip.hideOutput()
+    scip.readProblem(str(path))
+    scip.optimize()
+    return scip.getObjVal()
+
+
+def read_by_pyqplib(path):
+    """Read with pyqplib and solve with SCIP what it understood."""
+    pyqplib = pytest.importorskip("pyqplib")
+    problem = pyqplib.read_problem(str(path))
+    n, zero = problem.num_vars, np.zeros(problem.num_vars)
+    jacobian = sparse.csr_array(problem.cons_jac(zero))
+    linear, curved = [], []
+    for k in range(problem.num_cons):
+        multipliers = np.zeros(problem.num_cons)
+        multipliers[k] = 1.0
+        hessian = sparse.csr_array(problem.constraints.hess(zero, multipliers))
+        (curved if hessian.nnz else linear).append((k, hessian))
+    kept = [k for k, _ in linear]
+    objective = sparse.csr_array(problem.obj.hess(zero))
+    whole = [str(kind) != "VarType.CONTINUOUS" for kind in problem.var_types]
+    model = CompiledModel(
+        c=np.asarray(problem.obj_grad(zero)),
+        constant=float(problem.obj_val(zero)),
+        rows=Rows(jacobian[kept], problem.cons_lb[kept], problem.cons_ub[kept]),
+        lower=problem.var_lb,
+        upper=problem.var_ub,
+        kinds=np.where(whole, Kind.INTEGER, Kind.CONTINUOUS).astype(np.int8),
+        blocks={"x": Block(0, (n,))},
+        products=half(objective) if objective.nnz else None,
+        quadratic_rows=tuple(
+            QuadraticRow(
+                jacobian[[k]].indices.astype(np.int64),
+                jacobian[[k]].data,
+                half(hessian),
+                problem.cons_lb[k],
+                problem.cons_ub[k],
+            )
+            for k, hessian in curved
+        ),
+    )
+    result = find_solver("scip").solve(model, SolverSettings(gap=0.0))
+    assert result.status is Status.OPTIMAL
+    return result.objective
+
+
+def half(matrix):
+    """Return ½xᵀMx as products."""
+    entries = matrix.tocoo()
+    return Products(entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data / 2)
+
+
+READERS = [
+    *product(("compact", "paper"), (".mps", ".lp"), (read_by_highs,)),
+    *(
+        pytest.param(*case, marks=needs_scip)
+        for case in (
+            *product(FORMULATIONS, (".mps", ".lp"), (read_by_scip,)),
+            *product(FORMULATIONS, (".qplib",), (read_by_pyqplib,)),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("formulation", "ending", "read"), READERS)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(instance=awkward_instances(6, 4))
+def test_a_file_read_back_has_the_same_optimum(tmp_path, formulation, ending, read, instance):
+    path = tmp_path / f"model{ending}"
+    instance.export(path, formulation=formulation)
+    assert read(path) == pytest.approx(optimum(instance, formulation), abs=1e-5)
+
+
+def test_without_uniqueness_it_is_left_out(tmp_path):
+    equal = Instance([[9.0, 8.0, 1.0], [9.0, 8.0, 2.0]], np.zeros((3, 3)), np.zeros(3), 3, 2)
+    equal.export(tmp_path / "model.lp", uniqueness=False)
+    assert read_by_highs(tmp_path / "model.lp") == pytest.approx(34.0)
+    equal.export(tmp_path / "model.lp")
+    assert read_by_highs(tmp_path / "model.lp") == pytest.approx(28.0)
+
+
+def test_variables_are_named_after_features_and_classes(tmp_path, toy):
+    toy.export(tmp_path / "model.lp")
+    text = (tmp_path / "model.lp").read_text()
+    assert "\\ toy" in text
+    for name in ("s_3", "w_1_3", "y_0_1", "p_0_1_3"):
+        assert f" {name}\n" in text or f" {name} " in text
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_an_odd_name_does_no_harm(tmp_path, ending):
+    odd = Instance([[1.0, 2.0]], np.zeros((2, 2)), [0, 0], 1, 1, name="a b\n*c # 1")
+    odd.export(tmp_path / f"model{ending}", formulation="qcqp")
+    assert "a_b__c___1" in (tmp_path / f"model{ending}").read_text().splitlines()[0]
+
+
+def test_wrong_arguments_are_explained(tmp_path, toy):
+    with pytest.raises(InvalidArgument, match=r"must end with one of \.mps, \.lp, \.qplib"):
+        toy.export(tmp_path / "model.txt")
+    with pytest.raises(InvalidArgument, match="formulation must be one of compact, qcqp, paper"):
+        toy.export(tmp_path / "model.lp", formulation="projected")
+    with pytest.raises(InvalidFile, match="Cannot write"):
+        toy.export(tmp_path / "missing" / "model.lp")
+
+
+def test_too_many_overlaps_are_refused_before_building(tmp_path):
+    large = generate(300, 200, 20, 3, epsilon=None)
+    with pytest.raises(InvalidArgument, match="5,970,000 variables"):
+        large.export(tmp_path / "model.mps")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,212 @@
+"""Checkpoints: a proof in pieces ends where a proof in one go does."""
+
+from __future__ import annotations
+
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from qpopt import Instance, InvalidArgument, InvalidFile, Status, generate, solve
+from qpopt.problem.assignment import assign
+from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.search.local_search import SearchResult
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets, brute_force, value
+
+SLOWLY = {"enumerate": False, "hand_over": False}
+"""Options that leave a proof to bounds and branching."""
+
+
+def interrupted_after(count):
+    """Progress that interrupts the solve at its `count`-th message after a bound is known."""
+    left = [count]
+
+    def interrupt(point, note):
+        if point.objective is not None and point.bound is not None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+
+    return interrupt
+
+
+@settings(max_examples=25)
+@given(awkward_instances(max_features=8))
+def test_many_interruptions_do_not_change_the_optimum(tmp_path_factory, instance):
+    path = tmp_path_factory.mktemp("proof") / "checkpoint.npz"
+    options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
+    best = brute_force(instance).objective
+    for count in (0, 3, 6, 9, 10**9):
+        solution = solve(instance, gap=0.0, options=options, progress=interrupted_after(count))
+        if solution.bound is not None:
+            assert solution.bound >= best - 1e-9 * max(1.0, abs(best))
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
+    again = solve(instance, gap=0.0, options=options)
+    assert again.status is Status.OPTIMAL
+    assert again.objective == solution.objective
+
+
+def test_the_tree_goes_on_where_it_stopped(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    options = {"search_seconds": 0.1, **SLOWLY, "checkpoint": path}
+    instance = generate(24, 8, 6, 3, structure="clustered")
+    first = solve(instance, options=options, progress=in_the_tree)
+    assert first.status is Status.INTERRUPTED
+    saved = Checkpoint.load(path, instance)
+    assert len(saved.parts) > 1
+    assert max(part.bound for part in saved.parts) <= first.bound + 1e-9
+    notes = []
+    second = solve(
+        instance, time_limit=1, options=options, progress=lambda point, note: notes.append(note)
+    )
+    assert second.objective >= first.objective
+    assert second.bound <= first.bound
+    assert not any("searching" in note or "free" in note for note in notes)
+
+
+def in_the_tree(point, note):
+    """Progress that interrupts the solve when branching has begun."""
+    if "5 nodes" in note:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"gap": 0.9}, {"time_limit": 0}, {"time_limit": 0, "start": [0, 1, 2, 3, 4, 5]}]
+)
+def test_a_solve_that_ends_at_once_keeps_what_was_reached(tmp_path, arguments):
+    path = tmp_path / "checkpoint.npz"
+    instance = generate(24, 8, 6, 3, structure="clustered")
+    options = {"search_seconds": 0.1, **SLOWLY, "checkpoint": path}
+    first = solve(instance, options=options, progress=in_the_tree)
+    before = Checkpoint.load(path, instance)
+    second = solve(instance, options=options, **arguments)
+    after = Checkpoint.load(path, instance)
+    assert (second.objective, second.bound) == (first.objective, first.bound)
+    assert after.objective == before.objective
+    assert [part.bound for part in after.parts] == [part.bound for part in before.parts]
+    for old, new in zip(before.parts, after.parts, strict=True):
+        np.testing.assert_array_equal(old.free, new.free)
+        np.testing.assert_array_equal(old.included, new.included)
+
+
+def test_a_start_with_a_poor_assignment_can_be_continued(tmp_path):
+    instance = generate(12, 4, 4, 2)
+    options = {"checkpoint": tmp_path / "checkpoint.npz"}
+    poor = np.zeros((4, 4), dtype=bool)
+    for row, members in zip(poor, combinations(range(4), 2), strict=False):
+        row[list(members)] = True
+    first = solve(instance, start=(range(4), poor), time_limit=0, options=options)
+    assert first.bound is None
+    second = solve(instance, gap=0.0, options=options)
+    assert second.status is Status.OPTIMAL
+    assert second.objective == pytest.approx(brute_force(instance).objective)
+
+
+class InterruptedAtNewLine:
+    """Ctrl-C at the first line of the phases of a proof that is not among those seen before."""
+
+    files = ("proofs/driver.py", "control/incumbent.py")
+    phases = ("_enumerate", "_linear", "_narrow", "_semidefinite", "_branch", "offer")
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def __call__(self, frame, event, argument):
+        code = frame.f_code
+        wanted = code.co_filename.endswith(self.files) and code.co_name in self.phases
+        return self.line if wanted else None
+
+    def line(self, frame, event, argument):
+        line = (frame.f_code.co_name, frame.f_lineno)
+        if event == "line" and line not in self.seen:
+            self.seen.add(line)
+            raise KeyboardInterrupt
+        return self.line
+
+
+@pytest.mark.parametrize("redundant", [True, False])
+def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redundant):
+    made = generate(9, 4, 4, 2, seed=2)
+    # One feature is in all good selections, which the linear relaxation finds out.
+    bias = np.where(np.arange(9) == 5, 1000.0, made.b)
+    instance = Instance(made.A, made.R * redundant, bias, 4, 2)
+    values = {
+        selection: value(instance, selection, best_class_sets(instance, selection))
+        for selection in all_selections(instance)
+    }
+    second = np.array(sorted(values, key=values.get)[-2])
+    found = SearchResult(second, assign(instance.A, second, 2), 0.0, (), 0, 0.0, False, False)
+    monkeypatch.setattr("qpopt.proofs.driver.search", lambda *_, **__: found)
+    seen = set()
+    interrupted = True
+    while interrupted:
+        path = tmp_path / f"{len(seen)}.npz"
+        options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
+        before = sys.gettrace()
+        sys.settrace(InterruptedAtNewLine(seen))
+        try:
+            solution = solve(instance, gap=0.0, options=options)
+        finally:
+            sys.settrace(before)
+        interrupted = solution.status is Status.INTERRUPTED
+        if path.exists():
+            reached = Checkpoint.load(path, instance)
+            for selection, z in values.items():
+                assert z <= reached.objective + 1e-9 or is_open(reached, set(selection))
+    assert len(seen) > 30
+
+
+def is_open(reached, selection):
+    """Whether a selection is in some part of a checkpoint."""
+    return any(
+        set(part.included) <= selection <= {*part.included, *part.free} for part in reached.parts
+    )
+
+
+def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path, monkeypatch):
+    path = tmp_path / "folder" / "checkpoint.npz"
+    path.parent.mkdir()
+    instance = generate(12, 4, 4, 2)
+    monkeypatch.setattr("qpopt.proofs.driver.SECONDS_BETWEEN_SAVES", 0.0)
+    notes = []
+
+    def without_folder_for_a_while(point, note):
+        notes.append(note)
+        if "Cannot write" in note:
+            path.parent.mkdir(exist_ok=True)
+        elif note == "searching" and path.parent.exists():
+            path.parent.rmdir()
+
+    options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
+    solution = solve(instance, gap=0.0, options=options, progress=without_folder_for_a_while)
+    assert solution.status is Status.OPTIMAL
+    assert any("Cannot write" in note for note in notes)
+    assert Checkpoint.load(path, instance).parts == ()
+
+
+def test_a_checkpoint_excludes_a_certificate(tmp_path):
+    options = {"checkpoint": tmp_path / "a.npz", "certificate": tmp_path / "b.npz"}
+    with pytest.raises(InvalidArgument, match="not both"):
+        solve(generate(12, 4, 4, 2), options=options)
+
+
+def test_a_foreign_or_damaged_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    instance, other = generate(12, 4, 4, 2), generate(12, 4, 4, 2, seed=1)
+    solve(instance, options={"checkpoint": path})
+    assert Checkpoint.load(path, instance).parts == ()
+    with pytest.raises(InvalidFile, match="another instance"):
+        solve(other, options={"checkpoint": path})
+    with np.load(path) as archive:
+        content = dict(archive)
+    content["selection"] = content["selection"][::-1][:-1]
+    np.savez(path, **content)
+    with pytest.raises(InvalidFile, match="damaged"):
+        solve(instance, options={"checkpoint": path})
+    path.write_bytes(b"nothing")
+    with pytest.raises(InvalidFile):
+        solve(instance, options={"checkpoint": path})

@@ -1,0 +1,106 @@
+"""The bound of a whole instance: growing sets, and fixing that never removes an optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpopt
+from qpopt.proofs.root import RootBound
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets, brute_force, value
+
+
+@settings(max_examples=40)
+@given(awkward_instances())
+def test_fixing_never_removes_a_better_solution(instance):
+    best = brute_force(instance)
+    # A little below the optimum, so that the optimal selection is better and has to stay.
+    known = best.objective - 1e-3 * max(1.0, abs(best.objective))
+    root = RootBound(instance)
+    root.know(known)
+    for _ in range(10):
+        root.advance()
+    root.finish()
+    assert root.bound >= best.objective - 1e-9 * max(1.0, abs(best.objective))
+    assert set(root.included) <= set(best.selection)
+    assert set(best.selection) <= set(root.free) | set(root.included)
+
+
+def test_features_go_when_an_objective_is_known():
+    instance = qpopt.generate(60, 8, 8, 3, seed=1)
+    best = qpopt.solve(instance, method="search", time_limit=0.5).objective
+    root = RootBound(instance)
+    root.know(best)
+    for _ in range(60):
+        root.advance()
+    assert root.n_free < 60
+    assert root.bound >= best
+
+
+def test_growing_candidate_sets_end_with_all_features(monkeypatch):
+    monkeypatch.setattr("qpopt.proofs.root.CANDIDATES", ((12, 2), (20, 1)))
+    instance = qpopt.generate(50, 6, 8, 3, seed=2)
+    best = qpopt.solve(instance, method="search", time_limit=0.3).objective
+    root = RootBound(instance)
+    for _ in range(3):
+        root.advance()
+        assert root.bound == np.inf
+    for _ in range(12):
+        root.advance()
+    assert best <= root.bound < np.inf
+    hasty = RootBound(instance)
+    hasty.finish()
+    assert best <= hasty.bound < np.inf
+    assert len(hasty.certificate().steps) == 1
+
+
+@settings(max_examples=40)
+@given(awkward_instances(max_features=8), st.integers(0, 6), st.integers(0, 4))
+def test_parts_hold_everything_better_once(instance, size, rounds):
+    best = brute_force(instance).objective
+    known = best - 0.3 * max(1.0, abs(best))
+    root = RootBound(instance)
+    root.know(known)
+    for _ in range(rounds):
+        root.advance()
+    root.finish()
+    parts = root.parts(size)
+    assert parts[0].bound == root.bound
+    falling = [part.bound for part in parts]
+    assert falling == sorted(falling, reverse=True)
+    for selection in map(set, all_selections(instance)):
+        z = value(instance, tuple(sorted(selection)), best_class_sets(instance, sorted(selection)))
+        inside = [
+            part
+            for part in parts
+            if set(part.included) <= selection <= set(part.included) | set(part.free)
+        ]
+        assert len(inside) <= 1
+        if z > known + 1e-9 * max(1.0, abs(z)):
+            assert len(inside) == 1
+            assert inside[0].bound >= z - 1e-9 * max(1.0, abs(z))
+
+
+def test_parts_of_less_promising_features_have_better_bounds():
+    instance = qpopt.generate(60, 8, 8, 3, seed=1)
+    known = 0.95 * qpopt.solve(instance, method="search", time_limit=0.5).objective
+    root = RootBound(instance)
+    for _ in range(20):
+        root.advance()
+    root.know(known)
+    first, second, *others = root.parts(20)
+    assert len(first.free) == len(second.free) == 20
+    assert root.bound == first.bound > second.bound
+    assert len(second.included) == 1
+    assert others
+    assert all(part.bound > known for part in others)
+
+
+def test_decisions_that_leave_nothing_mean_that_nothing_is_better():
+    instance = qpopt.generate(30, 5, 6, 2)
+    root = RootBound(instance, free=np.arange(3))
+    root.know(1.0)
+    assert root.finished
+    assert root.bound == 1.0

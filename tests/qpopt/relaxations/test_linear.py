@@ -1,0 +1,81 @@
+"""The projected linear relaxation against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qpopt import Instance
+from qpopt.problem.subproblem import reduce
+from qpopt.relaxations.linear import ProjectedLP
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets, brute_force, value
+
+
+@settings(max_examples=60)
+@given(awkward_instances(), st.booleans(), st.booleans())
+def test_every_round_is_valid(instance, cliques, overlaps):
+    reduced = reduce(instance)
+    if not reduced.n_select:
+        return
+    best = brute_force(instance).objective
+    relaxation = ProjectedLP(reduced, cliques=cliques, overlaps=overlaps)
+    more = True
+    while more and relaxation.rounds < 15:
+        assert relaxation.value().value >= best - 1e-9 * max(1.0, abs(best))
+        more = relaxation.advance()
+    assert relaxation.value().value >= best - 1e-9 * max(1.0, abs(best))
+
+
+@settings(max_examples=30)
+@given(awkward_instances(max_features=7))
+def test_deciding_a_feature_is_valid(instance):
+    reduced = reduce(instance)
+    if not reduced.n_select:
+        return
+    relaxation = ProjectedLP(reduced)
+    for _ in range(4):
+        relaxation.advance()
+    bound = relaxation.value()
+    for selection in all_selections(instance):
+        z = value(instance, selection, best_class_sets(instance, selection))
+        for position, d in enumerate(reduced.free):
+            limit = bound.with_feature if d in selection else bound.without_feature
+            assert limit[position] >= z - 1e-9 * max(1.0, abs(z))
+
+
+def test_thresholds_are_tight_without_redundancy():
+    rng = np.random.default_rng(5)
+    instance = Instance(rng.uniform(0, 1, (3, 10)), np.zeros((10, 10)), np.zeros(10), 4, 2)
+    relaxation = ProjectedLP(reduce(instance))
+    while relaxation.advance():
+        pass
+    best = brute_force(instance).objective
+    assert best <= relaxation.value().value <= 1.02 * best
+
+
+def test_overlap_cuts_see_uniqueness():
+    # Both classes want features 0 and 1; one of them has to take another.
+    A = [[5.0, 4.0, 1.0], [5.0, 4.0, 1.0]]
+    instance = Instance(A, np.zeros((3, 3)), np.zeros(3), 3, 2)
+    blind, seeing = (ProjectedLP(reduce(instance), overlaps=flag) for flag in (False, True))
+    for relaxation in (blind, seeing):
+        while relaxation.advance():
+            pass
+    assert blind.value().value == pytest.approx(18.0)
+    assert brute_force(instance).objective == 15.0
+    assert 15.0 <= seeing.value().value <= 15.1
+
+
+def test_clique_cuts_charge_redundancy():
+    # Any two of the four features cost 3.
+    R = 3.0 * (np.ones((4, 4)) - np.eye(4))
+    instance = Instance(np.ones((1, 4)), R, np.zeros(4), 2, 1)
+    without, with_cliques = (ProjectedLP(reduce(instance), cliques=flag) for flag in (False, True))
+    for relaxation in (without, with_cliques):
+        while relaxation.advance():
+            pass
+    assert without.value().value == pytest.approx(1.0)
+    assert with_cliques.value().value == pytest.approx(-2.0)

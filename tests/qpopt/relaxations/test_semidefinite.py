@@ -1,0 +1,115 @@
+"""The semidefinite bound against brute force: valid at every iterate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpopt
+from qpopt.problem.subproblem import reduce
+from qpopt.relaxations.semidefinite import Semidefinite
+from tests.awkward import awkward_instances
+from tests.brute_force import all_selections, best_class_sets, brute_force, value
+
+
+def rounding(objective: float) -> float:
+    return 1e-9 * max(1.0, abs(objective))
+
+
+def started(instance, **options):
+    reduced = reduce(instance)
+    return Semidefinite(reduced, **options) if reduced.n_select else None
+
+
+@settings(max_examples=60)
+@given(awkward_instances(), st.integers(1, 4))
+def test_every_iterate_is_valid(instance, steps):
+    bound = started(instance)
+    if bound is None:
+        return
+    best = brute_force(instance).objective
+    for _ in range(8):
+        assert bound.value() >= best - rounding(best)
+        bound.round(steps)
+    assert bound.value() >= best - rounding(best)
+
+
+@settings(max_examples=40)
+@given(awkward_instances(max_features=7), st.integers(1, 30))
+def test_deciding_a_feature_is_valid(instance, steps):
+    bound = started(instance)
+    if bound is None:
+        return
+    bound.round(steps)
+    features = bound.features()
+    for selection in all_selections(instance):
+        z = value(instance, selection, best_class_sets(instance, selection))
+        for position, d in enumerate(bound.reduced.free):
+            limit = features.with_feature if d in selection else features.without_feature
+            assert limit[position] >= z - rounding(z)
+
+
+@settings(max_examples=60)
+@given(awkward_instances(max_features=7), st.integers(1, 60), st.floats(0, 1))
+def test_what_cannot_be_selected_is_in_no_better_solution(instance, steps, place):
+    bound = started(instance)
+    if bound is None:
+        return
+    bound.round(steps)
+    values = {
+        selection: value(instance, selection, best_class_sets(instance, selection))
+        for selection in map(tuple, all_selections(instance))
+    }
+    lowest, highest = min(values.values()), max(values.values())
+    limit = lowest + place * (highest - lowest)
+    _, found = bound.proof(limit)
+    for selection, z in values.items():
+        if z > limit + rounding(z):
+            assert not set(bound.reduced.free[found.features]) & set(selection)
+
+
+def test_converges_to_the_optimum_where_the_relaxation_is_exact(toy):
+    bound = started(toy)
+    for _ in range(40):
+        bound.round()
+    assert bound.value() >= 12.9
+    assert bound.value() < 13.2
+
+
+def test_restricting_and_extending_keep_the_bound_valid():
+    rng = np.random.default_rng(3)
+    from qpopt import Instance
+
+    A = rng.uniform(0, 3, (4, 9))
+    R = np.triu(rng.uniform(0, 1, (9, 9)) * (rng.random((9, 9)) < 0.5), 1)
+    instance = Instance(A, R + R.T, rng.uniform(0, 1, 9), 4, 2)
+    best = brute_force(instance)
+    bound = Semidefinite(reduce(instance, np.array(best.selection)))
+    bound.round()
+    bound.extend(reduce(instance))
+    for _ in range(12):
+        bound.round()
+        assert bound.value() >= best.objective
+    converged = bound.value()
+    rest = np.setdiff1d(np.arange(9), best.selection)
+    bound.restrict(reduce(instance, np.union1d(best.selection, rest[:2])))
+    bound.round()
+    assert best.objective <= bound.value() <= converged + 0.05
+
+
+def test_an_extension_changes_nothing_for_the_present_features():
+    instance = qpopt.generate(40, 6, 6, 2, seed=4)
+    bound = Semidefinite(reduce(instance, np.arange(0, 40, 2)))
+    for _ in range(6):
+        bound.round()
+    before, cuts = bound.objective(), bound.class_cuts
+    bound.extend(reduce(instance))
+    assert bound.objective()[::2, ::2] == pytest.approx(before)
+    # X has to settle before thresholds follow it.
+    bound.round()
+    assert np.array_equal(bound.class_cuts.shares, cuts.shares)
+    for _ in range(3):
+        bound.round()
+    assert not np.array_equal(bound.class_cuts.shares, cuts.shares)

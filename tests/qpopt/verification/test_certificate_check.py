@@ -1,0 +1,190 @@
+"""Certificates: saved, loaded, checked by code of their own, and refused when wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpopt
+from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
+from qpopt.cuts.quadric import Cut
+from qpopt.cuts.thresholds import Group
+from qpopt.proofs.root import RootBound
+from tests.awkward import awkward_instances
+from tests.brute_force import brute_force
+
+
+@settings(max_examples=30)
+@given(awkward_instances(max_features=7), st.booleans())
+def test_the_check_agrees_and_is_valid(instance, informed):
+    best = brute_force(instance).objective
+    found = bound(
+        instance, kind="semidefinite", time_limit=0.2, objective=best if informed else None
+    )
+    checked = check_certificate(instance, found.certificate)
+    scale = max(1.0, abs(best))
+    assert checked >= best - 1e-9 * scale
+    assert checked <= found.value + 1e-6 * scale
+
+
+@pytest.fixture(scope="module")
+def proof():
+    instance = qpopt.generate(50, 8, 8, 3, seed=2)
+    return instance, bound(instance, kind="semidefinite", time_limit=3).certificate
+
+
+def test_saved_and_loaded(proof, tmp_path):
+    instance, certificate = proof
+    certificate.save(tmp_path / "proof.npz")
+    again = Certificate.load(tmp_path / "proof.npz")
+    assert again.bound == certificate.bound
+    assert check_certificate(instance, again) == check_certificate(instance, certificate)
+    assert check_certificate(instance, again) == pytest.approx(certificate.bound, rel=1e-6)
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(InvalidFile, match="does not exist"):
+        Certificate.load(tmp_path / "nothing.npz")
+    (tmp_path / "text.npz").write_text("no archive")
+    with pytest.raises(InvalidFile, match="not a qpopt certificate"):
+        Certificate.load(tmp_path / "text.npz")
+
+
+def test_another_instance_is_refused(proof):
+    _, certificate = proof
+    with pytest.raises(InvalidCertificate, match="another instance"):
+        check_certificate(qpopt.generate(50, 8, 8, 3, seed=3), certificate)
+
+
+def test_a_step_that_leaves_out_features_is_refused(proof):
+    instance, certificate = proof
+    step = certificate.steps[0]
+    shorter = replace(
+        step,
+        free=step.free[1:],
+        y=step.y[1:],
+        B=step.B[1:, 1:],
+        splits=replace(step.splits, feature=np.full(len(step.splits), -1)),
+        cuts=[],
+        multipliers=np.zeros(0),
+        points=np.zeros((0, 49)),
+    )
+    with pytest.raises(InvalidCertificate, match="leaves out"):
+        check_certificate(instance, replace(certificate, steps=(shorter,)))
+
+
+def test_a_removal_without_a_reason_is_refused(proof):
+    instance, certificate = proof
+    first = certificate.steps[0]
+    for point in (np.zeros((1, 50)), np.full((1, 50), 8 / 50)):
+        step = replace(first, removed=first.free[:1], points=point)
+        with pytest.raises(InvalidCertificate, match="removes feature"):
+            check_certificate(instance, replace(certificate, steps=(step,), objective=0.0))
+    step = replace(first, removed=first.free[:1], points=np.full((1, 50), -1.0))
+    with pytest.raises(InvalidCertificate, match="negative coordinate"):
+        check_certificate(instance, replace(certificate, steps=(step,), objective=0.0))
+
+
+def test_features_removed_by_points_are_checked(tmp_path):
+    instance = qpopt.generate(60, 8, 8, 3, seed=1)
+    best = qpopt.solve(instance, method="search", time_limit=0.5).objective
+    root = RootBound(instance)
+    root.know(best)
+    while not any(step.points.any() for step in root.certificate().steps):
+        root.advance()
+    root.certificate().save(tmp_path / "proof.npz")
+    again = Certificate.load(tmp_path / "proof.npz")
+    assert check_certificate(instance, again) == pytest.approx(root.bound, rel=1e-6)
+    number = next(i for i, step in enumerate(again.steps) if step.points.any())
+    needed = again.steps[number]
+    rows_only = replace(needed, points=np.zeros_like(needed.points))
+    steps = (*again.steps[:number], rows_only, *again.steps[number + 1 :])
+    with pytest.raises(InvalidCertificate, match="removes feature"):
+        check_certificate(instance, replace(again, steps=steps))
+
+
+def test_negative_multipliers_and_wrong_shares_are_refused(proof):
+    instance, certificate = proof
+    step = certificate.steps[0]
+    negative = replace(step, cuts=[Cut(0, (1, 2), (0,))], multipliers=np.array([-1.0]))
+    with pytest.raises(InvalidCertificate, match="non-negative"):
+        check_certificate(instance, replace(certificate, steps=(negative,)))
+    short = replace(step, splits=replace(step.splits, shares=0.5 * step.splits.shares))
+    with pytest.raises(InvalidCertificate, match="add up to 1"):
+        check_certificate(instance, replace(certificate, steps=(short,)))
+
+
+def test_no_steps_prove_nothing(proof):
+    instance, certificate = proof
+    assert check_certificate(instance, replace(certificate, steps=())) == np.inf
+
+
+def test_a_wrong_matrix_costs_its_deficit(proof):
+    instance, certificate = proof
+    step = certificate.steps[0]
+    B = step.B - 0.1 * np.eye(len(step.B))
+    worse = check_certificate(instance, replace(certificate, steps=(replace(step, B=B),)))
+    # The diagonal loses 0.1 on each of the selected rows, and the deficit gives at least that back.
+    assert worse >= check_certificate(instance, certificate) - 1e-6
+
+
+def test_a_matrix_far_from_definite_is_checked_closely():
+    instance = qpopt.generate(50, 6, 8, 3, seed=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qpopt.proofs.root.CANDIDATES", ((12, 2),))
+        hasty = RootBound(instance)
+        hasty.advance()
+        hasty.finish()
+    checked = check_certificate(instance, hasty.certificate())
+    assert checked == pytest.approx(hasty.bound, rel=1e-7)
+
+
+def forged(certificate, **changes):
+    """Return the certificate with its first step changed."""
+    first, *rest = certificate.steps
+    return replace(certificate, steps=(replace(first, **changes), *rest))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"B": np.array([[-1e3]])}, "B must hold finite numbers of the shape"),
+        ({"y": np.zeros(1)}, "y must hold finite numbers"),
+        ({"y": np.full(50, "x")}, "y must hold finite numbers"),
+        ({"y": np.full(50, np.nan)}, "y must hold finite numbers"),
+        ({"points": np.zeros((1, 50))}, "points must hold finite numbers of the shape"),
+        ({"t": -np.inf}, "t must be finite"),
+        ({"included": np.array([0, 0])}, "included names a feature twice"),
+        ({"included": np.array([-1])}, "included names a feature that does not exist"),
+        ({"removed": np.array([50])}, "removed names a feature that does not exist"),
+        ({"forced": np.array([[1]])}, "forced is no list of features"),
+    ],
+)
+def test_arrays_of_another_shape_prove_nothing(proof, changes, message):
+    instance, certificate = proof
+    with pytest.raises(InvalidCertificate, match=message):
+        check_certificate(instance, forged(certificate, **changes))
+
+
+@pytest.mark.parametrize(
+    ("classes", "thresholds"), [((0, 1), [5.0]), ((0, -8), [1.0, 1.0]), ((0, 99), [1.0, 1.0])]
+)
+def test_groups_of_classes_must_be_complete(proof, classes, thresholds):
+    instance, certificate = proof
+    group = Group(classes, 1.0, np.array(thresholds), 0.0)
+    with pytest.raises(InvalidCertificate, match="one threshold for each of its classes"):
+        check_certificate(instance, forged(certificate, groups=[group]))
+
+
+def test_all_features_selected_must_really_be_all(toy):
+    everything = qpopt.Instance(toy.A, toy.R, toy.b, 4, 2)
+    certificate = bound(everything, kind="semidefinite", time_limit=1).certificate
+    twice = forged(certificate, included=np.array([0, 0, 0, 0]), free=np.zeros(0, np.int64))
+    fewer = forged(certificate, included=np.array([0, 1]), free=np.zeros(0, np.int64))
+    for wrong in (twice, fewer):
+        with pytest.raises(InvalidCertificate):
+            check_certificate(everything, wrong)

@@ -1,0 +1,205 @@
+"""Head discovery on many architectures with random weights.
+
+Each entry says what must be found: whether there are feature maps, or an honest refusal.
+"""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+from qpopt_torch import ModelError, find_head
+from qpopt_torch.network.observation import evaluating, hooked, logits_of
+
+N_CLASSES = 7
+MAPS, NO_MAPS, REFUSED = "maps", "no maps", "refused"
+
+TORCHVISION = {
+    "resnet18": MAPS,
+    "densenet121": MAPS,
+    "mobilenet_v2": MAPS,
+    "mobilenet_v3_small": NO_MAPS,
+    "efficientnet_b0": MAPS,
+    "inception_v3": MAPS,
+    "googlenet": MAPS,
+    "swin_t": MAPS,
+    "convnext_tiny": MAPS,
+    "vit_b_32": MAPS,
+    "shufflenet_v2_x0_5": MAPS,
+    "mnasnet0_5": MAPS,
+    "regnet_y_400mf": MAPS,
+    "squeezenet1_1": REFUSED,
+}
+TIMM = {
+    "convit_tiny:224": MAPS,
+    "convmixer_768_32:56": MAPS,
+    "convnextv2_atto": MAPS,
+    "cspresnet50": MAPS,
+    "davit_tiny": MAPS,
+    "deit_tiny_distilled_patch16_224:224": REFUSED,
+    "densenet121": MAPS,
+    "dla34": MAPS,
+    "dpn48b": MAPS,
+    "edgenext_xx_small": MAPS,
+    "efficientformer_l1:224": REFUSED,
+    "efficientnet_lite0": MAPS,
+    "efficientvit_b0": NO_MAPS,
+    "efficientvit_m0:224": MAPS,
+    "eva02_tiny_patch14_224:224": MAPS,
+    "fasternet_t0": NO_MAPS,
+    "fastvit_t8": MAPS,
+    "focalnet_tiny_srf": MAPS,
+    "gernet_s": MAPS,
+    "ghostnet_050": NO_MAPS,
+    "gmlp_ti16_224:224": MAPS,
+    "hgnetv2_b0": NO_MAPS,
+    "hrnet_w18_small": MAPS,
+    "levit_128s:224": REFUSED,
+    "mambaout_femto": NO_MAPS,
+    "mixer_s32_224:224": MAPS,
+    "mobilevit_xxs": MAPS,
+    "nextvit_small": MAPS,
+    "nf_regnet_b0": MAPS,
+    "pit_ti_224:224": MAPS,
+    "poolformer_s12": MAPS,
+    "pvt_v2_b0": MAPS,
+    "rdnet_tiny": MAPS,
+    "regnetx_002": MAPS,
+    "repvgg_a0": MAPS,
+    "repvit_m0_9": REFUSED,
+    "res2net50_14w_8s": MAPS,
+    "resmlp_12_224:224": MAPS,
+    "resnest14d": MAPS,
+    "resnet10t": MAPS,
+    "resnetv2_50": MAPS,
+    "rexnet_100": MAPS,
+    "selecsls42": NO_MAPS,
+    "legacy_seresnet18": MAPS,
+    "skresnet18": MAPS,
+    "starnet_s1": MAPS,
+    "swiftformer_xs": REFUSED,
+    "tiny_vit_5m_224:224": MAPS,
+    "twins_pcpvt_small": MAPS,
+    "visformer_tiny:224": MAPS,
+    "vit_tiny_patch16_224:224": MAPS,
+    "vovnet39a": MAPS,
+    "xception41": MAPS,
+    "xcit_nano_12_p16_224:224": MAPS,
+}
+TIMM_SLOW = {
+    "beit_base_patch16_224:224": MAPS,
+    "cait_xxs24_224:224": MAPS,
+    "coatnet_nano_rw_224:224": MAPS,
+    "crossvit_9_240:240": REFUSED,
+    "gcvit_xxtiny:224": MAPS,
+    "hiera_tiny_224:224": MAPS,
+    "inception_next_atto": NO_MAPS,
+    "lambda_resnet26rpt_256:256": MAPS,
+    "mvitv2_tiny:224": MAPS,
+    "nasnetalarge:96": MAPS,
+    "nest_tiny:224": MAPS,
+    "sequencer2d_s:224": MAPS,
+    "swin_tiny_patch4_window7_224:224": MAPS,
+    "tnt_s_patch16_224:224": MAPS,
+    "tresnet_m": MAPS,
+    "vgg11": NO_MAPS,
+    "vit_relpos_small_patch16_224:224": MAPS,
+    "volo_d1_224:224": REFUSED,
+}
+
+
+def check(model: nn.Module, x: torch.Tensor, expected: str) -> None:
+    """Find the head and apply it to what is observed: that must give the model's own logits."""
+    if expected == REFUSED:
+        with pytest.raises(ModelError, match="No linear layer gives the model's output"):
+            find_head(model, x)
+        return
+    head = find_head(model, x)
+    assert head.n_classes == N_CLASSES
+    assert (head.layer is not None) == (expected == MAPS)
+    module, layer = head.modules(model)
+    seen = {}
+
+    def keep_received(module, args):
+        seen["received"] = args[0].clone()
+
+    def keep_maps(module, args, output):
+        seen["pooled"] = head.layout.pool(output.double())
+
+    hooks = {} if layer is None else {layer: keep_maps}
+    with evaluating(model), torch.no_grad():
+        with hooked(hooks, {module: keep_received}):
+            logits = logits_of(model(x))
+        again = module(seen["received"]).flatten(1)
+    torch.testing.assert_close(again, logits, rtol=1e-4, atol=1e-5)
+    if layer is not None and head.norm is None:
+        received = seen["received"].flatten(1).double()
+        torch.testing.assert_close(seen["pooled"], received, rtol=1e-3, atol=1e-4)
+
+
+def build(function, *args, **keywords) -> nn.Module:
+    """Build a model with random weights; warnings are the collections' own."""
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **keywords)
+
+
+def images(size: int) -> torch.Tensor:
+    return torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("name", TORCHVISION)
+def test_torchvision(torchvision, name):
+    options = {"num_classes": N_CLASSES}
+    if name in ("inception_v3", "googlenet"):
+        options |= {"aux_logits": False, "init_weights": False}
+    if name.startswith("vit"):
+        options["image_size"] = 64
+    model = build(getattr(torchvision.models, name), **options)
+    check(model, images(128 if name == "inception_v3" else 64), TORCHVISION[name])
+
+
+@pytest.mark.parametrize("name", TIMM)
+def test_timm(timm, name):
+    check_timm(timm, name, TIMM[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TIMM_SLOW)
+def test_more_of_timm(timm, name):
+    check_timm(timm, name, TIMM_SLOW[name])
+
+
+def check_timm(timm, name: str, expected: str) -> None:
+    name, _, size = name.partition(":")
+    model = build(timm.create_model, name, num_classes=N_CLASSES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(model, images(int(size or 64)), expected)
+
+
+TRANSFORMERS = {
+    "ViT": {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "image_size": 64,
+    },
+    "ResNet": {"embedding_size": 8, "hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "ConvNext": {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "Swin": {"embed_dim": 8, "depths": [1, 1], "num_heads": [1, 2], "window_size": 4},
+    "MobileNetV2": {},
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_transformers(transformers, name):
+    options = dict(TRANSFORMERS[name])
+    if name == "Swin":
+        options["image_size"] = 64
+    config = getattr(transformers, f"{name}Config")(num_labels=N_CLASSES, **options)
+    model = build(getattr(transformers, f"{name}ForImageClassification"), config)
+    check(model, images(64), MAPS)

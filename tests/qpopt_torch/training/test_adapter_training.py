@@ -1,0 +1,89 @@
+import logging
+
+import numpy as np
+import pytest
+import torch
+
+from qpopt_torch import (
+    AdapterTraining,
+    LoaderError,
+    SparseHead,
+    Statistics,
+    collect,
+    extract,
+    train_adapter,
+)
+from tests.qpopt_torch.small import any_solution, batches, cnn
+
+
+def problem(n=300, seed=0):
+    """Features in which the class shows, but not in the single selected ones."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(4, size=n)
+    features = rng.normal(size=(n, 12)) * np.linspace(0.1, 30, 12)
+    features += np.eye(4)[labels] @ rng.normal(size=(4, 12)) * 2 * np.linspace(0.1, 30, 12)
+    statistics = Statistics.from_features(features, labels)
+    solution = any_solution(statistics.instance(5, 2))
+    head = SparseHead.from_solution(solution, statistics.mean, statistics.std)
+    return head, torch.tensor(features).float(), torch.tensor(labels)
+
+
+def right(head, features, labels):
+    with torch.no_grad():
+        return float((head(features).argmax(1) == labels).double().mean())
+
+
+@pytest.mark.parametrize("kind", ["linear", "mlp"])
+def test_an_adapter_learns(kind):
+    head, features, labels = problem()
+    before = right(head.eval(), features, labels)
+    settings = AdapterTraining(kind=kind, hidden=16, epochs=10, batch_size=50, lr=1e-2)
+    history = train_adapter(
+        head, features, labels, settings, validation=(features, labels), progress=False
+    )
+    after = right(head, features, labels)
+    assert after > max(before + 0.1, 0.85)
+    assert history.epochs[-1]["val_accuracy"] == pytest.approx(after)
+    assert not head.training
+    assert (head.adapter.mlp is None) == (kind == "linear")
+
+
+def test_the_same_seed_gives_the_same_adapter():
+    results = []
+    for seed in (0, 0, 1):
+        head, features, labels = problem()
+        train_adapter(head, features, labels, AdapterTraining(epochs=2, seed=seed), progress=False)
+        results.append(head.adapter.linear.weight.detach())
+    assert torch.equal(results[0], results[1])
+    assert not torch.equal(results[0], results[2])
+
+
+def test_divergence_keeps_the_last_good_adapter(caplog):
+    head, features, labels = problem()
+    features[7, 3] = torch.inf
+    with caplog.at_level(logging.WARNING, logger="qpopt"):
+        history = train_adapter(head, features, labels, AdapterTraining(epochs=2), progress=False)
+    assert "not finite in epoch 1" in history.stopped
+    assert history.stopped in caplog.text
+    assert torch.isfinite(head.adapter.linear.weight).all()
+
+
+def test_extract_gives_what_the_head_receives():
+    model, data = cnn().train(), batches()
+    head = collect(model, data, progress=False).head
+    features, labels = extract(model, data, head, progress=False)
+    assert all(module.training for module in model.modules())
+    with torch.no_grad():
+        expected = torch.cat([model.eval()[:5](x) for x, _ in data])
+    torch.testing.assert_close(features, expected)
+    assert torch.equal(labels, torch.cat([y for _, y in data]))
+    with pytest.raises(LoaderError, match="empty"):
+        extract(model, [], head, progress=False)
+
+
+def test_features_that_cannot_be_used():
+    head, features, labels = problem()
+    with pytest.raises(LoaderError, match="samples × features"):
+        train_adapter(head, features[0], labels)
+    with pytest.raises(LoaderError, match="one class number each"):
+        train_adapter(head, features, labels[1:])

@@ -1,0 +1,251 @@
+import logging
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from qpopt_torch import (
+    DenseTraining,
+    FineTuning,
+    LoaderError,
+    TrainingError,
+    accuracy,
+    fine_tune,
+    train_dense,
+)
+from qpopt_torch.training import fine_tuning as module
+from tests.qpopt_torch.launch import in_two_processes
+from tests.qpopt_torch.small import batches, cnn, mlp
+from tests.qpopt_torch.sparse.test_classifier import sparse
+
+
+def loader(sizes=(8,) * 6, batch_size=8):
+    x, y = (torch.cat(parts) for parts in zip(*batches(sizes=sizes), strict=True))
+    return DataLoader(TensorDataset(x, y), batch_size, shuffle=True)
+
+
+def weights(model):
+    return {key: value.clone() for key, value in model.state_dict().items()}
+
+
+def same(a, b):
+    return all(torch.equal(a[key], b[key]) for key in a)
+
+
+SHORT = FineTuning(epochs=3, lr=0.002, decay_every=2)
+
+
+def test_training_learns_and_leaves_the_head_fixed():
+    data, model = loader(), sparse()
+    before = weights(model)
+    start = accuracy(model, data, progress=False)
+    history = fine_tune(model, data, FineTuning(epochs=15, lr=0.001, momentum=0.9), progress=False)
+    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+    assert accuracy(model, data, progress=False) > max(start, 0.6)
+    assert not model.training
+    after = weights(model)
+    for name in ("selection", "assignment", "mean", "std"):
+        assert torch.equal(before[f"backbone.6.{name}"], after[f"backbone.6.{name}"])
+    assert not torch.equal(before["backbone.0.weight"], after["backbone.0.weight"])
+
+
+def test_the_figures_of_every_epoch():
+    seen = []
+    model = sparse()
+    history = fine_tune(
+        model,
+        loader(),
+        SHORT,
+        val_loader=loader(),
+        log=lambda record, step: seen.append((step, record)),
+        progress=False,
+    )
+    assert [step for step, _ in seen] == [6, 12, 18]
+    assert [record["epoch"] for _, record in seen] == [1, 2, 3]
+    assert [record["lr"] for record in history.epochs] == pytest.approx([0.002, 0.002, 0.0008])
+    assert history.epochs[-1]["val_accuracy"] == accuracy(model, loader(), progress=False)
+
+
+def test_a_resumed_training_ends_the_same(tmp_path):
+    class Killed(Exception):
+        pass
+
+    def kill(record, step):
+        if record["epoch"] == 2:
+            raise Killed
+
+    data = loader()
+    straight = sparse()
+    fine_tune(straight, data, SHORT, progress=False)
+    broken = sparse()
+    with pytest.raises(Killed):
+        fine_tune(broken, data, SHORT, checkpoint=tmp_path / "c.pt", log=kill, progress=False)
+    resumed = sparse()
+    history = fine_tune(resumed, data, SHORT, checkpoint=tmp_path / "c.pt", progress=False)
+    assert len(history.epochs) == 3
+    assert same(weights(straight), weights(resumed))
+    # What is finished stays finished.
+    again = sparse()
+    fine_tune(again, data, SHORT, checkpoint=tmp_path / "c.pt", progress=False)
+    assert same(weights(straight), weights(again))
+
+
+def test_seeds_decide_and_nothing_else_is_disturbed():
+    data = loader()
+    torch.manual_seed(1)
+    expected = torch.rand(1), random.random(), np.random.rand()
+    results = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(1)
+        state = random.getstate(), np.random.get_state()
+        model = sparse()
+        torch.manual_seed(1)
+        fine_tune(model, data, FineTuning(epochs=1, lr=0.02, seed=seed), progress=False)
+        results.append(weights(model))
+        assert torch.equal(torch.rand(1), expected[0])
+        assert random.getstate() == state[0]
+        assert (np.random.get_state()[1] == state[1][1]).all()
+    assert same(results[0], results[1])
+    assert not same(results[0], results[2])
+
+
+def test_checkpoints_that_do_not_fit(tmp_path):
+    path = tmp_path / "c.pt"
+    fine_tune(sparse(), loader(), SHORT, checkpoint=path, progress=False)
+    with pytest.raises(TrainingError, match=r"other settings \(rates\)"):
+        fine_tune(sparse(), loader(), FineTuning(epochs=3, lr=0.5, decay_every=2), checkpoint=path)
+    with pytest.raises(TrainingError, match="of another model"):
+        fine_tune(sparse(cnn(n_features=9)), loader(), SHORT, checkpoint=path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(TrainingError, match="no checkpoint that can be resumed"):
+        fine_tune(sparse(), loader(), SHORT, checkpoint=path)
+    torch.save({"a": 1}, path)
+    with pytest.raises(TrainingError, match="something else"):
+        fine_tune(sparse(), loader(), SHORT, checkpoint=path)
+
+
+def test_a_loss_that_is_not_finite_stops_with_the_last_good_weights(caplog):
+    data = batches(sizes=(8,) * 6)
+    model = sparse()
+    state = []
+
+    def poison(record, step):
+        state.append(weights(model))
+        if record["epoch"] == 2:
+            data[3][0][0, 0, 0, 0] = torch.nan
+
+    with caplog.at_level(logging.WARNING, logger="qpopt"):
+        history = fine_tune(model, data, SHORT, log=poison, progress=False)
+    assert "not finite in epoch 3" in history.stopped
+    assert "Lower the learning rate" in caplog.text
+    assert len(history.epochs) == 2
+    assert same(state[-1], weights(model))
+
+
+def test_automatic_learning_rate(monkeypatch):
+    losses = {0.1: 3.0, 0.01: 1.0, 0.001: 2.0}
+    monkeypatch.setattr(module, "RATES", tuple(losses))
+    monkeypatch.setattr(module, "_trial", lambda objective, data, settings, rate: losses[rate])
+    history = fine_tune(sparse(), loader(), FineTuning(epochs=1), progress=False)
+    assert history.epochs[0]["lr"] == 0.01
+
+
+def test_trials_leave_the_model_alone_and_prefer_a_sane_rate(monkeypatch):
+    model, data = sparse(), loader()
+    before = weights(model)
+    objective = module._SparseObjective(model, "auto")
+    losses = {
+        rate: module._trial(objective, data, FineTuning(), rate) for rate in (1e3, 0.002, 1e-7)
+    }
+    assert min(losses, key=losses.get) == 0.002
+    assert same(before, weights(model))
+
+
+def test_no_finite_rate_at_all(monkeypatch):
+    monkeypatch.setattr(module, "_trial", lambda *_: float("inf"))
+    with pytest.raises(TrainingError, match="not finite at any learning rate"):
+        fine_tune(sparse(), loader(), FineTuning(epochs=1), progress=False)
+
+
+def test_mixed_precision_on_the_cpu():
+    settings = FineTuning(epochs=6, lr=0.001, amp="bfloat16")
+    history = fine_tune(sparse(), loader(), settings, progress=False)
+    assert history.stopped is None
+    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+
+
+def test_loaders_that_cannot_be_trained_on():
+    generator = (batch for batch in batches())
+    with pytest.raises(LoaderError, match="can be read only once"):
+        fine_tune(sparse(), generator, SHORT)
+    with pytest.raises(LoaderError, match="loader is empty"):
+        fine_tune(sparse(), [], SHORT, progress=False)
+    data = [(x, y + 1) for x, y in batches()]
+    with pytest.raises(LoaderError, match="label 4"):
+        fine_tune(sparse(), data, SHORT, progress=False)
+
+
+@pytest.mark.parametrize("model", [cnn, mlp])
+def test_dense_training(model):
+    made = model()
+    data = batches(sizes=(8,) * 6) if model is cnn else batches((5,), 3, (8,) * 6)
+    history = train_dense(
+        made, data, DenseTraining(epochs=15, lr=0.05, head_lr=0.1), progress=False
+    )
+    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+    assert accuracy(made, data, progress=False) > 0.6
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in made.modules())
+
+
+def test_dense_training_has_a_rate_for_the_head():
+    made = cnn()
+    before = weights(made)
+    settings = DenseTraining(epochs=1, lr=0.0, head_lr=0.1, weight_decay=0.0)
+    train_dense(made, loader(), settings, progress=False)
+    assert torch.equal(before["0.weight"], made.state_dict()["0.weight"])
+    assert not torch.equal(before["6.weight"], made.state_dict()["6.weight"])
+
+
+def test_diversity_enters_the_loss():
+    model, data = sparse(), batches()
+    losses = []
+    for beta in (0.0, 1.0):
+        objective = module._SparseObjective(model, beta).eval()
+        losses.append(float(objective(*data[0])[0].detach()))
+    seen = model.features(data[0][0])
+    cross_entropy = nn.functional.cross_entropy(seen.logits, data[0][1])
+    assert losses[0] == pytest.approx(float(cross_entropy.detach()), rel=1e-5)
+    assert losses[1] < losses[0]
+
+
+PROGRAM = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+from qpopt_torch import FineTuning, fine_tune
+from tests.qpopt_torch.small import batches
+from tests.qpopt_torch.sparse.test_classifier import sparse
+
+dist.init_process_group("gloo")
+x, y = (torch.cat(parts) for parts in zip(*batches(sizes=(8,) * 6)))
+dataset = TensorDataset(x, y)
+loader = DataLoader(dataset, batch_size=8, sampler=DistributedSampler(dataset))
+model = sparse()
+history = fine_tune(model, loader, FineTuning(epochs=8, lr=1e-3, momentum=0.9), progress=False)
+losses = torch.tensor([epoch["loss"] for epoch in history.epochs])
+torch.save({**model.state_dict(), "losses": losses}, f"{sys.argv[1]}/{dist.get_rank()}.pt")
+dist.barrier()  # neither leaves while the other still needs it
+dist.destroy_process_group()
+"""
+
+
+def test_two_processes_train_one_model(tmp_path):
+    in_two_processes(PROGRAM, tmp_path)
+    first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
+    parameters = dict(sparse().named_parameters())
+    assert same({key: first[key] for key in (*parameters, "losses")}, second)
+    assert first["losses"][-1] < first["losses"][0]
