@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 RESULTS ?= results/small
 
-.PHONY: bench demo test lint types pytest setup clean
+.PHONY: bench demo test lint imports types pytest setup clean
 
 setup: $(READY)
 
@@ -24,11 +24,15 @@ bench: $(READY)
 	  --jobs 2 --out $(RESULTS)
 	$(BIN)/python -m benchmarks report $(RESULTS)
 
-test: lint types pytest
+test: lint imports types pytest
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# Which room may import which: the contracts in pyproject.toml.
+imports: $(READY)
+	$(BIN)/lint-imports
 
 types: $(READY)
 	$(BIN)/mypy

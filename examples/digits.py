@@ -69,9 +69,8 @@ def main() -> None:
         n_select=16,
         n_per_class=4,
         val_loader=test,
-        fine_tuning=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
-        time_limit=20,
-        seed=given.seed,
+        training=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
+        solve={"time_limit": 20, "seed": given.seed},
     )
 
     measured = qpopt_torch.evaluate(dense, test, train)

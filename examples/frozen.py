@@ -1,10 +1,10 @@
 """200 bird species from features of a frozen network: 50 features, 5 for every species.
 
-Reads features that were computed once (`features`, `labels`, `is_train` in one .npz file), selects
-and assigns, trains an adapter in front of the fixed assignment and compares it with a dense
-linear probe of the same features. A few minutes on two cores:
+Reads features that were computed once, selects and assigns, trains an adapter in front of the
+fixed assignment and compares it with a dense linear probe of the same features. A few minutes on
+two cores:
 
-    python examples/frozen.py --features ../shared/data/cub-features.npz
+    python examples/frozen.py FILE
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import qpopt_torch
-from qpopt.methods.solve import solve
+from qpopt import solve
+
+USAGE = """%(prog)s FILE [options]
+FILE is an .npz file with `features` (samples × features), `labels` (the class of every sample,
+counted from 0) and `is_train` (whether a sample is one to train on)."""
 
 
 def linear_probe(
@@ -48,9 +52,9 @@ def linear_probe(
 def main() -> None:
     """Select, train and compare."""
     arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=USAGE
     )
-    arguments.add_argument("--features", type=Path, default=Path("../shared/data/cub-features.npz"))
+    arguments.add_argument("features", type=Path, metavar="FILE")
     arguments.add_argument("--n-select", type=int, default=50)
     arguments.add_argument("--n-per-class", type=int, default=5)
     arguments.add_argument("--adapter", choices=["linear", "mlp"], default="mlp")
@@ -58,7 +62,11 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args()
     torch.manual_seed(given.seed)
+    if not given.features.is_file():
+        arguments.error(f"there is no file {given.features}")
     with np.load(given.features) as stored:
+        if missing := {"features", "labels", "is_train"} - set(stored):
+            arguments.error(f"{given.features} lacks {', '.join(sorted(missing))}")
         features = torch.tensor(stored["features"]).float()
         labels = torch.tensor(stored["labels"]).long()
         train = torch.tensor(stored["is_train"]).bool()

@@ -15,8 +15,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from qpopt.errors import InvalidInstance
-from qpopt.preprocessing import prepare, redundancy
-from qpopt.problem import validation as _checks
+from qpopt.preprocessing.prepare import prepare
+from qpopt.preprocessing.redundancy import redundancy
+from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 
 Floats = NDArray[np.float64]
@@ -83,9 +84,9 @@ def generate(
         )
     labels = ("n_features", "n_classes", "n_select", "n_per_class")
     counts = (n_features, n_classes, n_select, n_per_class)
-    sizes = Sizes(*(_checks.count(label, n) for label, n in zip(labels, counts, strict=True)))
-    _checks.feasible(sizes.n_classes, sizes.n_features, sizes.n_select, sizes.n_per_class, (), ())
-    rng = np.random.default_rng(_checks.seed(seed))
+    sizes = Sizes(*(validation.count(label, n) for label, n in zip(labels, counts, strict=True)))
+    validation.check_counts(*sizes)
+    rng = np.random.default_rng(validation.whole_number("seed", seed, error=InvalidInstance))
     A, b, own = STRUCTURES[structure](rng, sizes)
     for option in ("epsilon", "include", "exclude"):
         if option in options and "epsilon" in own:

@@ -1,9 +1,12 @@
 """The exceptions that qpopt_torch raises; they derive from qpopt.QpoptError like all others."""
 
+from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from pickle import UnpicklingError
 from struct import error as StructError
+from typing import Any
 
-from qpopt import QpoptError
+from qpopt import InvalidArgument, QpoptError
 
 UNREADABLE = (
     OSError,
@@ -24,8 +27,34 @@ class ModelError(QpoptError, ValueError):
 
 
 class LoaderError(QpoptError, ValueError):
-    """The batches cannot be used: none, of the wrong form, or with labels out of range."""
+    """The batches cannot be used: of the wrong form, or with labels out of range."""
+
+
+class EmptyLoader(LoaderError):
+    """There is no batch."""
 
 
 class TrainingError(QpoptError, ValueError):
     """A setting of a training, or a checkpoint to resume from, is wrong."""
+
+
+def check_keywords(
+    name: str,
+    given: Mapping[str, Any],
+    *functions: Callable[..., Any],
+    without: Iterable[str] = (),
+) -> None:
+    """Raise InvalidArgument unless all keys of an argument are keywords of one of the functions.
+
+    Keywords in `without` are not meant: they are given in another way.
+    """
+    known = {
+        key
+        for function in functions
+        for key, parameter in signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and key not in without
+    }
+    if unknown := [key for key in given if key not in known]:
+        raise InvalidArgument(
+            f"{name} has the unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}."
+        )

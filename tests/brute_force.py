@@ -29,6 +29,14 @@ def all_selections(instance):
         yield tuple(sorted((*instance.include, *rest)))
 
 
+def indicators(n, m):
+    """Yield every selection of m out of n features as a vector of zeros and ones."""
+    for chosen in combinations(range(n), m):
+        s = np.zeros(n)
+        s[list(chosen)] = 1.0
+        yield s
+
+
 def value(instance, selection, class_sets):
     """Z, term by term, straight from its definition."""
     terms = [float(instance.b[d]) for d in selection]

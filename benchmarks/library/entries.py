@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.errors import BenchmarkError
 from benchmarks.library.sources import Source
 from qpopt import Instance
+from qpopt.problem.tolerances import relative_gap
 
 SIZES = ("tiny", "small", "medium", "large")
 SOLVED_GAP = 1e-5
@@ -59,10 +60,10 @@ class Entry:
 
     @property
     def gap(self) -> float | None:
-        """(bound − objective) / max(|objective|, 1e-10), or None where either is missing."""
+        """The proven gap of the best-known objective, or None where either is missing."""
         if self.objective is None or self.bound is None:
             return None
-        return (self.bound - self.objective) / max(abs(self.objective), 1e-10)
+        return relative_gap(self.bound, self.objective)
 
     @property
     def status(self) -> str:

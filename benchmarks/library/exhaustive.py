@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.library.exhaustive_kernels import better_selections
 from qpopt import Instance, Solution, Status
 from qpopt.problem.assignment import assign
 
@@ -72,8 +73,6 @@ def enumerate_all(instance: Instance, start: Solution) -> Solution:
         )
     if start.objective is None:
         raise BenchmarkError("Enumeration starts from a solution; this one holds none.")
-    from benchmarks.library.exhaustive_kernels import better_selections
-
     began = perf_counter()
     best = start
     objective = instance.objective(best.selection, best.assignment).total  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.library.curation import add_copy, add_source
 from benchmarks.library.entries import Entry
 from benchmarks.library.library import Library
-from benchmarks.library.sources import Source
+from benchmarks.library.sources import REAL, Source
 from qpopt import generate, redundancy
 from qpopt.preprocessing.epsilon import clique_threshold
 
@@ -44,7 +44,6 @@ FAMILY: tuple[tuple[str, Counts, tuple[str | float, ...]], ...] = (
 """Size, counts, and the steps of the density of R: the clique rule, or a share of all pairs."""
 STRUCTURES = ("attributes", "clustered", "uniform")
 
-REAL = "cub-resnet50.npz"
 WIDE = "imagenet-resnet50.npz"
 REAL_SELECT, REAL_PER_CLASS = (20, 50, 100), (3, 5, 10)
 REAL_STEPS = (0.05, 0.35, 0.5)

@@ -19,7 +19,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.library.entries import SIZES, Entry
 from benchmarks.library.sources import make_instance
 from qpopt import Instance, Solution
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
 
 ROOT = Path(__file__).parents[1]
 FORMAT = "qpopt-benchmarks"

@@ -22,6 +22,30 @@ from qpopt import Instance, generate, prepare
 
 Source = Mapping[str, Any]
 
+DATA = Path(__file__).parents[1] / "data"
+REAL = "cub-resnet50.npz"
+"""200 bird species, 2048 features of a ResNet50."""
+
+
+def real_instance(n_select: int = 50, n_per_class: int = 5, **options: Any) -> Instance:
+    """Prepare the real instance with locality as the bias.
+
+    Parameters
+    ----------
+    n_select, n_per_class
+        How many features to select, and how many of them every class gets.
+    options
+        Further arguments of `qpopt.prepare`.
+
+    Returns
+    -------
+    Instance
+        The same one, bit for bit, on every machine.
+    """
+    counts = {"n_select": n_select, "n_per_class": n_per_class}
+    name = f"cub-resnet50-{n_select}-{n_per_class}"
+    return _prepared(DATA / REAL, name, {**counts, "bias": "locality", **options})
+
 
 def make_instance(root: Path, name: str, source: Source) -> Instance:
     """Load, generate or prepare an instance.

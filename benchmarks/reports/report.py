@@ -21,9 +21,9 @@ from benchmarks.reports.statistics import (
     summaries,
     with_common_best,
 )
-from benchmarks.runs.rows import Row, Rows
+from benchmarks.runs.rows import Row, RowFile
 from benchmarks.runs.run import ROWS
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MOMENTS = 60
@@ -80,7 +80,7 @@ def write_report(out: Path) -> tuple[Path, Path]:
     BenchmarkError
         If there are no rows, or jinja2 or matplotlib is missing.
     """
-    rows = with_common_best(Rows(out / ROWS).read())
+    rows = with_common_best(RowFile(out / ROWS).read())
     if not rows:
         raise BenchmarkError(f"{out} holds no rows; run python -m benchmarks run first.")
     content = report_content(rows, out / "traces")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import exp, fsum, inf, log
 from typing import NamedTuple
 
+from benchmarks.runs.measures import gap_to_best, primal_gap
 from benchmarks.runs.rows import Row
 
 SHIFT = 10.0
@@ -25,52 +26,6 @@ def shifted_geometric_mean(values: Iterable[float], shift: float = SHIFT) -> flo
     if not logs:
         raise ValueError("There is no mean of nothing.")
     return exp(fsum(logs) / len(logs)) - shift
-
-
-def gap_to_best(objective: float | None, best: float | None) -> float | None:
-    """Return (best − objective) / max(|best|, 1e-10): negative where the objective is better."""
-    if objective is None or best is None:
-        return None
-    return (best - objective) / max(abs(best), 1e-10)
-
-
-def primal_gap(objective: float | None, best: float | None) -> float:
-    """Return |best − objective| / max(|best|, |objective|), and 1 where either is missing.
-
-    It lies between 0 and 1. It is 1 also where the two have different signs, and 0 for an
-    objective better than the best known.
-    """
-    if objective is None or best is None or objective * best < 0:
-        return 1.0
-    if objective >= best:
-        return 0.0
-    return (best - objective) / max(abs(best), abs(objective))
-
-
-def primal_integral(
-    trace: Sequence[tuple[float, float]], best: float | None, time_limit: float
-) -> float:
-    """Return the integral of the primal gap over the time limit, in seconds.
-
-    A run that has the best solution at once gets 0, one that finds none gets the time limit.
-
-    Parameters
-    ----------
-    trace
-        Seconds and objective of each improvement.
-    best
-        The best-known objective.
-    time_limit
-        Where the integral ends; what is found later does not count.
-    """
-    total, since, gap = 0.0, 0.0, 1.0
-    for seconds, objective in sorted(trace):
-        moment = min(max(seconds, 0.0), time_limit)
-        total += gap * (moment - since)
-        since = moment
-        if seconds <= time_limit:
-            gap = min(gap, primal_gap(objective, best))
-    return total + gap * (time_limit - since)
 
 
 def with_common_best(rows: Sequence[Row]) -> list[Row]:

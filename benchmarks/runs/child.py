@@ -19,7 +19,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
@@ -29,9 +28,10 @@ from typing import Any
 from benchmarks.library.library import ROOT, Library
 from benchmarks.runs.execute import READY
 from benchmarks.runs.specs import NO_SOLVER, RunSpec, toy_instance
-from qpopt import Instance, QpoptError, Solution, TracePoint, __version__, solve
+from qpopt import Instance, QpoptError, Solution, __version__, solve
+from qpopt.control import Event, OnEvent, Phase
 from qpopt.errors import SolverLimit, UnsupportedModel
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
 from qpopt.solvers import find_solver
 
 WARM_UP_SECONDS = 1.0
@@ -64,23 +64,20 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
     if instance.fingerprint != spec.fingerprint:
         raise QpoptError(f"The library of this machine has another {spec.instance}.")
     versions = {"qpopt": __version__, "python": sys.version.split()[0], "numpy": version("numpy")}
-    watch = _Stopwatch()
     if spec.solver != NO_SOLVER:
-        solver = find_solver(spec.solver)
-        versions[spec.solver] = solver.availability().version
-        solver.solve = watch.noting(solver.solve)  # type: ignore[method-assign]
+        versions[spec.solver] = find_solver(spec.solver).availability().version
     claims["versions"] = versions
     _warm_up(spec)
     claims["load_seconds"] = time.perf_counter() - began
     trace.with_name(READY).touch()
     with trace.open("w", encoding="utf-8") as stream:
 
-        def write(point: TracePoint, note: str) -> None:
-            watch.hear(note)
-            stream.write(json.dumps(point) + "\n")
+        def write(event: Event) -> None:
+            watch.hear(event.phase)
+            stream.write(json.dumps(event.point) + "\n")
             stream.flush()
 
-        watch.start()
+        watch = _Stopwatch()
         solution = _solve(instance, spec, spec.time_limit, write)
     claims |= watch.stop()
     return replace(solution, details={**solution.details, "versions": versions})
@@ -99,7 +96,7 @@ def _solve(
     instance: Instance,
     spec: RunSpec,
     time_limit: float,
-    progress: Callable[[TracePoint, str], None] | bool = False,
+    progress: OnEvent | bool = False,
 ) -> Solution:
     return solve(
         instance,
@@ -114,33 +111,22 @@ def _solve(
 
 
 class _Stopwatch:
-    """Tells building from solving.
-
-    Building begins when the method says so, or at once where it says nothing, and ends when a
-    solver is called for the first time. All else is solving.
-    """
+    """Tells building, which is a phase of that name, from solving, which is all else."""
 
     def __init__(self) -> None:
-        self.start()
+        self.began = self.since = time.perf_counter()
+        self.phase, self.building = Phase.START, 0.0
 
-    def start(self) -> None:
-        self.began, self.building, self.called = time.perf_counter(), 0.0, 0.0
-
-    def hear(self, note: str) -> None:
-        if note.startswith("building") and not self.building:
-            self.building = time.perf_counter()
-
-    def noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(*arguments: Any, **keywords: Any) -> Any:
-            self.called = self.called or time.perf_counter()
-            return function(*arguments, **keywords)
-
-        return timed
+    def hear(self, phase: Phase) -> None:
+        now = time.perf_counter()
+        if self.phase is Phase.BUILD:
+            self.building += now - self.since
+        self.phase, self.since = phase, now
 
     def stop(self) -> dict[str, float]:
-        ended = time.perf_counter()
-        build = self.called - (self.building or self.began) if self.called else 0.0
-        return {"build_seconds": build, "solve_seconds": ended - self.began - build}
+        self.hear(Phase.START)
+        solving = self.since - self.began - self.building
+        return {"build_seconds": self.building, "solve_seconds": solving}
 
 
 def _end_with_parent() -> None:

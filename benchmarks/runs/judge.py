@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.library.entries import Entry
 from benchmarks.library.library import ROOT
-from benchmarks.reports.statistics import gap_to_best, primal_integral
 from benchmarks.runs.execute import Outcome
+from benchmarks.runs.measures import gap_to_best, primal_integral
 from benchmarks.runs.rows import Row
 from benchmarks.runs.specs import RunSpec
 from qpopt import Instance, QpoptError, Solution, Status, verify
@@ -78,7 +78,7 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
         verified=verified,
         objective=objective,
         bound=bound,
-        gap=_gap(objective, bound),
+        gap=solution.gap if solution is not None and verified else None,
         best_known=entry.objective,
         gap_to_best=gap_to_best(objective, entry.objective),
         load_seconds=_number(claims.get("load_seconds")),
@@ -156,12 +156,6 @@ def _refuted_bound(solution: Solution, entry: Entry) -> str:
 def _proves(solution: Solution, gap: float) -> bool:
     """Whether objective and bound are as close as the run was asked to bring them."""
     return solution.gap is not None and solution.gap <= gap + 1e-5
-
-
-def _gap(objective: float | None, bound: float | None) -> float | None:
-    if objective is None or bound is None:
-        return None
-    return (bound - objective) / max(abs(objective), 1e-10)
 
 
 def _improvements(outcome: Outcome, objective: float | None) -> list[tuple[float, float]]:

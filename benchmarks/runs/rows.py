@@ -8,7 +8,6 @@ several rows; the last one counts.
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import os
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
+
+from filelock import FileLock, Timeout
 
 from benchmarks.errors import BenchmarkError
 
@@ -74,7 +75,7 @@ COLUMNS = [field.name for field in fields(Row)]
 TYPES = get_type_hints(Row)
 
 
-class Rows:
+class RowFile:
     """The CSV file of a results folder.
 
     Parameters
@@ -96,13 +97,13 @@ class Rows:
             If another process is writing to it.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_suffix(".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise BenchmarkError(
-                    f"Another process is writing to {self.path}; wait for it or use another folder."
-                ) from None
+        try:
+            lock = FileLock(self.path.with_suffix(".lock")).acquire(blocking=False)
+        except Timeout:
+            raise BenchmarkError(
+                f"Another process is writing to {self.path}; wait for it or use another folder."
+            ) from None
+        with lock:
             self._mend()
             yield
 

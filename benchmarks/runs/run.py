@@ -15,10 +15,10 @@ from benchmarks.runs.execute import Outcome, execute
 from benchmarks.runs.judge import judge
 from benchmarks.runs.local import Execute, run_here
 from benchmarks.runs.progress import RunProgress
-from benchmarks.runs.rows import Row, Rows
+from benchmarks.runs.rows import Row, RowFile
 from benchmarks.runs.specs import RunSpec
 from qpopt import Instance
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
 
 ROWS = "rows.csv"
 
@@ -68,7 +68,7 @@ def run(
     BenchmarkError
         If the folder is in use or of another version, or the cluster cannot be reached.
     """
-    rows = Rows(out / ROWS)
+    rows = RowFile(out / ROWS)
     new: list[Row] = []
     with rows.writing():
         done = set() if rerun else {row.key for row in rows.read()}

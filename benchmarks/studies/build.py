@@ -16,9 +16,10 @@ from rich.table import Table
 from scipy import sparse
 
 from qpopt import Instance, available_solvers, generate
+from qpopt.control import Limits
 from qpopt.models.compact import compact_size, compile_compact
 from qpopt.models.compiled import Block, CompiledModel, Kind, Rows
-from qpopt.solvers import SolverSettings, find_solver
+from qpopt.solvers import SolverRequest, find_solver
 from qpopt.solvers.choice import can_take, within_limits
 
 SIZES = ((512, 50), (1024, 100), (2048, 200))
@@ -138,7 +139,7 @@ def _form(instance: Instance, name: str) -> bool | None:
 
 def _reach(instance: Instance, name: str) -> None:
     model = compile_compact(instance, quadratic=bool(_form(instance, name)))
-    find_solver(name).solve(model, SolverSettings(time_limit=SOLVER_SECONDS))
+    find_solver(name).solve(model, SolverRequest(Limits(SOLVER_SECONDS)))
 
 
 def _alone(work: Callable[..., Any], *arguments: Any) -> Cost:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.library.real import DATA
+from benchmarks.library.sources import DATA
 from qpopt import generate, redundancy
 from qpopt.preprocessing.epsilon import clique_threshold, greedy_threshold_clique
 

@@ -15,8 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.library.library import Library
-from benchmarks.library.real import real_instance
+from benchmarks.library.sources import real_instance
 from qpopt import Instance, QpoptError, Solution, generate, solve
+from qpopt.problem.tolerances import relative_gap
 
 MINUTE = 60.0
 WIDTH_OF_FILES = 120
@@ -128,7 +129,7 @@ def _gaps(solution: Solution) -> str:
     parts, next_time = [], 1.0
     for point in solution.trace:
         if point.bound is not None and solution.objective is not None:
-            gap = 100 * (point.bound - solution.objective) / max(abs(solution.objective), 1e-10)
+            gap = 100 * relative_gap(point.bound, solution.objective)
             if point.seconds >= next_time or point is solution.trace[-1]:
                 parts.append(f"{point.seconds:.0f} s {gap:.2f} %")
                 next_time = 2.0 * point.seconds

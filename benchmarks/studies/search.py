@@ -18,9 +18,8 @@ from rich.table import Table
 
 from benchmarks.library.curation import improve
 from benchmarks.library.library import Library
-from benchmarks.library.real import real_instance
-from qpopt import Instance, Solution, Status, TracePoint, generate, solve, verify
-from qpopt.search.local_search import SearchResult, search
+from benchmarks.library.sources import real_instance
+from qpopt import Instance, Solution, TracePoint, generate, solve, verify
 
 NAME = "cub-50-5"
 """The real instance in the library."""
@@ -32,7 +31,7 @@ NEAR = 1e-3
 console = Console()
 
 
-class Part(str, Enum):
+class Measurement(str, Enum):
     """The parts of the benchmark."""
 
     steps = "steps"
@@ -44,26 +43,26 @@ class Part(str, Enum):
 
 
 def main(
-    part: Annotated[list[Part] | None, typer.Option(help="Only these parts.")] = None,
+    part: Annotated[list[Measurement] | None, typer.Option(help="Only these parts.")] = None,
     seconds: Annotated[float, typer.Option(help="Time limit of a search.")] = 10.0,
     seeds: Annotated[int, typer.Option(help="How many seeds.")] = 10,
     solver_limit: Annotated[float, typer.Option(help="Time limit of HiGHS and CP-SAT.")] = 300.0,
     large_limit: Annotated[float, typer.Option(help="The long run at 2048 × 1000.")] = 600.0,
 ) -> None:
     """Measure the search; one core, compiled beforehand."""
-    parts = part or list(Part)
+    parts = part or list(Measurement)
     search(generate(20, 4, 5, 2), step_limit=50)
-    if Part.steps in parts:
+    if Measurement.steps in parts:
         measure_steps()
-    if Part.seeds in parts:
+    if Measurement.seeds in parts:
         compare_seeds(real_instance(), seconds, seeds)
-    if Part.solvers in parts:
+    if Measurement.solvers in parts:
         compare_solvers(real_instance(), seconds, solver_limit)
-    if Part.sizes in parts:
+    if Measurement.sizes in parts:
         compare_sizes(seconds)
-    if Part.large in parts:
+    if Measurement.large in parts:
         compare_large(seconds, large_limit)
-    if Part.memory in parts:
+    if Measurement.memory in parts:
         measure_memory(seconds)
 
 
@@ -86,7 +85,7 @@ def measure_steps() -> None:
             instance = generate(n_features, n_classes, 50, 5, epsilon=0.3)
             search(instance, step_limit=10)
             started = time.process_time()
-            steps = search(instance, step_limit=2000).steps
+            steps = search(instance, step_limit=2000).details["steps"]
             each = (time.process_time() - started) / steps
             table.add_row(
                 str(n_features),
@@ -100,9 +99,9 @@ def measure_steps() -> None:
 def compare_seeds(instance: Instance, seconds: float, seeds: int) -> None:
     """Print what every seed reaches within the time limit; save a new best solution."""
     results = [search(instance, time_limit=seconds, seed=seed) for seed in range(seeds)]
-    best = max(results, key=lambda result: result.objective)
-    if best.objective > best_known(instance) + 1e-6:
-        save(instance, best, results.index(best))
+    best = max(results, key=objective)
+    if objective(best) > best_known(instance) + 1e-6:
+        improve(Library(), best)
     reference = best_known(instance)
     table = Table(
         "seed", "objective", "below best known", "steps", "best found at", "within 0.1 % at"
@@ -111,8 +110,8 @@ def compare_seeds(instance: Instance, seconds: float, seeds: int) -> None:
         table.add_row(
             str(seed),
             f"{result.objective:.6f}",
-            f"{100 * (1 - result.objective / reference):.4f} %",
-            str(result.steps),
+            f"{100 * (1 - objective(result) / reference):.4f} %",
+            str(result.details["steps"]),
             f"{result.trace[-1].seconds:.2f} s",
             _shown(time_to(result.trace, reference)),
         )
@@ -133,11 +132,11 @@ def compare_solvers(instance: Instance, seconds: float, limit: float) -> None:
             found = pool.submit(_solve_compact, solver, limit).result()
         reached = time_to(found.trace, reference)
         ratio = (limit if reached is None else reached) / (own or seconds)
-        objective = "nothing" if found.objective is None else f"{found.objective:.4f}"
+        value = "nothing" if found.objective is None else f"{found.objective:.4f}"
         moment = f"not in {limit:g} s" if reached is None else _shown(reached)
         shown = f"{'> ' if reached is None else ''}{ratio:.0f}"
         console.print(
-            f"compact, {solver}: {objective}, {moment}, ratio {shown} "
+            f"compact, {solver}: {value}, {moment}, ratio {shown} "
             f"(ended after {found.seconds:.0f} s)"
         )
 
@@ -160,7 +159,7 @@ def compare_sizes(seconds: float) -> None:
         for n_per_class in (3, 5, 10):
             instance = real_instance(n_select, n_per_class)
             values = [
-                search(instance, time_limit=seconds, seed=seed).objective for seed in range(3)
+                objective(search(instance, time_limit=seconds, seed=seed)) for seed in range(3)
             ]
             table.add_row(
                 str(n_select),
@@ -178,7 +177,7 @@ def compare_large(seconds: float, limit: float) -> None:
     for moment in (1.0, seconds, 60.0, limit):
         known = [p.objective for p in result.trace if p.seconds <= moment and p.objective]
         value = max(known)
-        share = 1 - value / result.objective
+        share = 1 - value / objective(result)
         table.add_row(f"{moment:g}", f"{value:.6f}", f"{100 * share:.4f} %")
     console.print(table)
 
@@ -200,20 +199,22 @@ def _peak(path: Path, seconds: float) -> tuple[float, float]:
     return before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def save(instance: Instance, result: SearchResult, seed: int) -> None:
-    """Take a better result into the library."""
-    solution = Solution(
-        result.selection,
-        result.assignment,
-        result.objective,
-        status=Status.FEASIBLE,
-        method="search",
-        seconds=result.seconds,
-        seed=seed,
-        trace=result.trace,
-        fingerprint=instance.fingerprint,
-    )
-    improve(Library(), solution)
+def search(
+    instance: Instance,
+    *,
+    time_limit: float | None = None,
+    step_limit: int | None = None,
+    seed: int = 0,
+) -> Solution:
+    """Search with one thread until a limit is reached, improvement or not."""
+    options = {"step_limit": step_limit, "patience": time_limit}
+    return solve(instance, method="search", time_limit=time_limit, seed=seed, options=options)
+
+
+def objective(solution: Solution) -> float:
+    """Return the objective of what a search found; it always finds something."""
+    assert solution.objective is not None
+    return solution.objective
 
 
 def time_to(trace: Iterable[TracePoint], reference: float) -> float | None:

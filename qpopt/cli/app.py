@@ -15,10 +15,11 @@ from rich.console import Console
 from qpopt import Bound, Certificate, Instance, InvalidArgument, Solution, Status, __version__
 from qpopt.cli import tables
 from qpopt.cli.runner import CHECK_FAILED, INTERRUPTED, run
-from qpopt.control.progress import LiveLine
+from qpopt.control.limits import TIME_LIMIT
 from qpopt.export.write import FORMULATIONS
-from qpopt.io.archive import check_writable, solution_record
-from qpopt.methods.registry import method_names
+from qpopt.io.archive import with_header
+from qpopt.io.atomic import check_writable
+from qpopt.methods.registry import find_method, method_names
 from qpopt.methods.solve import available_solvers
 from qpopt.methods.solve import solve as solve_instance
 from qpopt.proofs.bound import KINDS
@@ -113,7 +114,7 @@ def verify(
 @app.command()
 def bound(
     file: InstanceFile,
-    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = TIME_LIMIT,
     kind: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(KINDS)}; with a certificate {PROVABLE}.")
     ] = None,
@@ -124,8 +125,7 @@ def bound(
     """Prove an upper bound on the objective of every solution."""
     chosen = _kind(kind, certificate)
     _check_outputs(file, certificate)
-    with LiveLine() as line:
-        found = prove_bound(Instance.load(file), time_limit=time_limit, kind=chosen, progress=line)
+    found = prove_bound(Instance.load(file), time_limit=time_limit, kind=chosen, progress=True)
     console.print(f"bound {found.value:.6f} ({found.kind}, {found.seconds:.1f} s)")
     _save_certificate(found, certificate)
     if found.interrupted:
@@ -136,7 +136,7 @@ def bound(
 def certify(
     file: InstanceFile,
     solution: SolutionFile,
-    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = TIME_LIMIT,
     kind: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(KINDS)}; with a certificate {PROVABLE}.")
     ] = None,
@@ -152,10 +152,9 @@ def certify(
     instance = Instance.load(file)
     chosen = _kind(kind, certificate)
     _check_outputs(file, out, certificate)
-    with LiveLine() as line:
-        certified, found = certify_solution(
-            instance, Solution.load(solution), time_limit=time_limit, kind=chosen, progress=line
-        )
+    certified, found = certify_solution(
+        instance, Solution.load(solution), time_limit=time_limit, kind=chosen, progress=True
+    )
     proven = found.certificate.bound if found.certificate is not None else -inf
     if certificate is not None and certified.bound is not None and proven > certified.bound:
         # What is saved beside a proof claims what that proof shows, not what another one might.
@@ -207,7 +206,7 @@ def solve(
     file: InstanceFile,
     method: Annotated[str, typer.Option(help=f"auto, {', '.join(method_names())}.")] = "auto",
     solver: Annotated[str, typer.Option(help=f"auto, {', '.join(solver_names())}.")] = "auto",
-    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds; default none.")] = None,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds.")] = TIME_LIMIT,
     gap: Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")] = 1e-4,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.")] = None,
@@ -244,7 +243,7 @@ def solve(
     if out is not None and solution.found:
         solution.save(out)
     if as_json:
-        print(json.dumps(solution_record(solution), indent=1))
+        print(json.dumps(with_header("solution", solution.to_dict()), indent=1))
     else:
         console.print(tables.solution(instance, solution))
         if classes and solution.found:
@@ -285,6 +284,12 @@ def export(
     """Write a formulation of an instance for other solvers."""
     Instance.load(file).export(out, formulation=formulation, uniqueness=uniqueness)
     console.print(f"{formulation} saved to {out}")
+
+
+@app.command()
+def methods() -> None:
+    """List the methods: what each of them is, and its options."""
+    console.print(tables.methods(find_method(name) for name in method_names()))
 
 
 @app.command()

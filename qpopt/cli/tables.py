@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from qpopt.methods.base import Method
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution
 from qpopt.solvers.base import SolverInfo, Supports
@@ -104,6 +106,19 @@ def class_sets(instance: Instance, found: Solution) -> Table:
     table = Table("class", "features")
     for c, features in enumerate(found.class_sets()):
         table.add_row(instance.class_name(c), " ".join(map(instance.feature_name, features)))
+    return table
+
+
+def methods(known: Iterable[Method]) -> Table:
+    """Return what each method is and what options it has, with their defaults."""
+    table = Table("method", "summary and options", show_lines=True)
+    for method in known:
+        lines = [method.summary]
+        for one in fields(method.options):
+            simple = isinstance(one.default, str | bool | int | float)
+            default = f" = {one.default}" if simple else ""
+            lines.append(f"{one.name}{default}: {one.metadata['meaning']}")
+        table.add_row(method.name, "\n".join(lines))
     return table
 
 

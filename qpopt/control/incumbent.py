@@ -8,117 +8,119 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, isfinite
-from time import perf_counter
+from threading import RLock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.control.settings import Settings, Start
-from qpopt.problem import validation as _checks
+from qpopt.control.events import Event, OnEvent, Phase
+from qpopt.control.limits import Clock, Limits
+from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.solution import OPTIMAL_GAP, Solution, Status, TracePoint
-from qpopt.problem.tolerances import TOLERANCE
+from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
+from qpopt.problem.tolerances import OPTIMAL_GAP, is_closed
+
+MOST_JUDGED = 50_000
+"""How many objectives of selections are remembered."""
 
 
 class Incumbent:
-    """What is known at any moment of a solve.
+    """What is known at any moment of a solve; any thread may add to it.
 
     Parameters
     ----------
     instance
         The instance that is solved.
-    settings
-        The limits; the start, where there is one, is the first solution known.
+    limits
+        The limits of the solve, whose clock starts now.
+    start
+        A feasible solution to start from, the first one known.
     method, solver
         Their names, for the solution.
+    on_event
+        Told of every phase, solution and bound, one at a time.
     """
 
     def __init__(
-        self, instance: Instance, settings: Settings, *, method: str, solver: str = ""
+        self,
+        instance: Instance,
+        limits: Limits,
+        *,
+        start: Candidate | None = None,
+        method: str = "",
+        solver: str = "",
+        on_event: OnEvent | None = None,
     ) -> None:
         self.instance = instance
-        self.settings = settings
+        self.limits = limits
+        self.clock = Clock(limits)
+        self.start = start
         self.method = method
         self.solver = solver
-        self.best: Start | None = None
+        self.best: Candidate | None = None
         self.objective = -inf
+        self.improved_at = 0.0
         self.bound = inf
         self.interrupted = False
-        self.note = ""
         self.details: dict[str, Any] = {}
+        self._phase = Phase.START
+        self._note = ""
+        self._on_event = on_event
         self._trace: list[TracePoint] = []
-        self._tried: set[bytes] = set()
-        self._began = perf_counter()
-        if settings.start is not None:
-            self.offer(*settings.start)
-
-    @property
-    def seconds(self) -> float:
-        """Wall time since the solve began."""
-        return perf_counter() - self._began
-
-    @property
-    def remaining(self) -> float | None:
-        """Seconds left, never negative; None where there is no limit."""
-        if self.settings.time_limit is None:
-            return None
-        return max(0.0, self.settings.time_limit - self.seconds)
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the time limit has been reached."""
-        return self.remaining == 0.0
+        self._judged: dict[bytes, float] = {}
+        self._lock = RLock()
+        if start is not None:
+            self.offer(start)
 
     @property
     def proven(self) -> bool:
         """Whether the bound lies within the gap, or within rounding, of the best objective."""
-        return self._within(self.settings.gap)
+        return is_closed(self.bound, self.objective, self.limits.gap)
 
-    def _within(self, gap: float) -> bool:
-        rounding = 2.5 * TOLERANCE * max(1.0, abs(self.objective))
-        return self.bound - self.objective <= max(gap * abs(self.objective), rounding)
+    def offer(self, candidate: Candidate) -> float:
+        """Keep a feasible solution if it is better than the best one; return its objective."""
+        objective = self.instance.objective(*candidate).total
+        with self._lock:
+            if objective > self.objective:
+                # Both at once: after an interruption they must belong together.
+                kept = Candidate(candidate.selection.copy(), candidate.assignment.copy())
+                self.best, self.objective = kept, objective
+                self.improved_at = self.clock.seconds
+                self._record()
+        return objective
 
-    def offer(self, selection: NDArray[np.int64], assignment: NDArray[np.bool_]) -> bool:
-        """Keep a feasible solution if it is better; tell whether it is."""
-        objective = self.instance.objective(selection, assignment).total
-        if objective <= self.objective:
-            return False
-        # Both at once: after an interruption they must belong together.
-        self.best, self.objective = Start(selection.copy(), assignment.copy()), objective
-        self._record()
-        return True
+    def judge(self, selection: NDArray[np.int64]) -> float:
+        """Offer a selection with its best assignment; return its objective."""
+        selection = np.sort(selection)
+        known = self._judged.get(key := selection.tobytes())
+        if known is not None:
+            return known
+        assignment = assign(self.instance.A, selection, self.instance.n_per_class)
+        objective = self.offer(Candidate(selection, assignment))
+        with self._lock:
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            self._judged[key] = objective
+        return objective
 
-    def hear(self, point: TracePoint) -> None:
-        """Put on record a solution that a search has found; it is offered when the search ends."""
-        if point.objective is None or point.objective <= self.objective:
-            return
-        bound = self.bound if isfinite(self.bound) else None
-        self._trace.append(TracePoint(self.seconds, point.objective, bound))
-        if self.settings.report is not None:
-            self.settings.report(self._trace[-1], self.note)
-
-    def offer_selection(self, s: NDArray[np.float64]) -> bool:
-        """Complete a selection, given as the values of s, by its best assignment and offer it.
+    def offer_values(self, s: NDArray[np.float64]) -> None:
+        """Judge a selection given as the values of s.
 
         Values that do not make a selection of the instance, as a solver within its tolerances may
         give, are passed over.
         """
         chosen = np.flatnonzero(s > 0.5)
-        instance = self.instance
-        if _checks.misfit(instance, chosen):
-            return False
-        if (key := chosen.tobytes()) in self._tried:
-            return False
-        self._tried.add(key)
-        return self.offer(chosen, assign(instance.A, chosen, instance.n_per_class))
+        if not validation.misfit(self.instance, chosen):
+            self.judge(chosen)
 
-    def lower_bound(self, bound: float | None) -> None:
+    def tighten(self, bound: float | None) -> None:
         """Keep an upper bound of the whole problem if it is better."""
-        if bound is not None and isfinite(bound) and bound < self.bound:
-            self.bound = bound
-            self._record()
+        with self._lock:
+            if bound is not None and isfinite(bound) and bound < self.bound:
+                self.bound = bound
+                self._record()
 
     def run(self, work: Callable[[], None]) -> None:
         """Do the work of a method; Ctrl-C ends it and leaves what is known until then."""
@@ -127,11 +129,11 @@ class Incumbent:
         except KeyboardInterrupt:
             self.interrupted = True
 
-    def say(self, note: str) -> None:
-        """Tell in a few words what is going on."""
-        self.note = note
-        if self.settings.report is not None:
-            self.settings.report(self._point(), note)
+    def enter(self, phase: Phase, note: str = "") -> None:
+        """Tell what is going on from now on."""
+        with self._lock:
+            self._phase, self._note = phase, note
+            self._tell(self._point())
 
     def solution(self) -> Solution:
         """Return what is known as a Solution."""
@@ -140,20 +142,20 @@ class Incumbent:
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:
-            optimal = self._within(min(self.settings.gap, OPTIMAL_GAP))
+            optimal = is_closed(self.bound, self.objective, min(self.limits.gap, OPTIMAL_GAP))
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
-        point = self._point()
+        seconds, objective, bound = self._point()
         selection, assignment = self.best or (None, None)
         return Solution(
             selection,
             assignment,
-            point.objective,
+            objective,
             status=status,
-            bound=point.bound,
+            bound=bound,
             method=self.method,
             solver=self.solver,
-            seconds=self.seconds,
-            seed=self.settings.seed,
+            seconds=seconds,
+            seed=self.limits.seed,
             trace=self._trace,
             fingerprint=self.instance.fingerprint,
             details=self.details,
@@ -162,10 +164,12 @@ class Incumbent:
     def _point(self) -> TracePoint:
         # Within rounding the bound may fall below the objective; both are then the optimum.
         bound = max(self.bound, self.objective) if isfinite(self.bound) else None
-        return TracePoint(self.seconds, self.objective if self.best else None, bound)
+        return TracePoint(self.clock.seconds, self.objective if self.best else None, bound)
 
     def _record(self) -> None:
-        point = self._point()
-        self._trace.append(point)
-        if self.settings.report is not None:
-            self.settings.report(point, self.note)
+        self._trace.append(self._point())
+        self._tell(self._trace[-1])
+
+    def _tell(self, point: TracePoint) -> None:
+        if self._on_event is not None:
+            self._on_event(Event(self._phase, point, self._note))

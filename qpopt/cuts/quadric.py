@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.kernels.admm import add_cuts, cut_values, sweep_cuts
+from qpopt.kernels.quadric_cuts import grow_cuts
 from qpopt.problem.subproblem import Floats, Indices
 
 STARTS = 20
@@ -99,16 +101,12 @@ class Cuts:
 
     def values(self, M: Floats) -> NDArray[np.float64]:
         """Return the left side of every cut at M."""
-        from qpopt.kernels.admm import cut_values
-
         result = np.zeros(len(self))
         cut_values(M, *self._entries, result)
         return result
 
     def add_to(self, M: Floats, factors: NDArray[np.float64]) -> None:
         """Add the symmetric matrices of the cuts, each times its factor, to M."""
-        from qpopt.kernels.admm import add_cuts
-
         add_cuts(M, *self._entries, factors)
 
     def step(self, M: Floats, penalty: float) -> NDArray[np.float64]:
@@ -121,8 +119,6 @@ class Cuts:
         penalty
             How much its squared norm counts, compared with what the limits of the cuts cost.
         """
-        from qpopt.kernels.admm import sweep_cuts
-
         old = self.multipliers
         new = old.copy()
         sweep_cuts(M, *self._entries, self._squares, self.limits / penalty, new)
@@ -171,8 +167,6 @@ class Cuts:
 
 def separate(X: Floats) -> list[Cut]:
     """Return cuts that X violates, the deepest first."""
-    from qpopt.kernels.quadric_cuts import grow_cuts
-
     used = np.flatnonzero(np.diagonal(X) > LOWEST_DIAGONAL)
     n = len(used)
     if n < 2:

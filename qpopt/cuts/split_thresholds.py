@@ -15,6 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.kernels.split_thresholds import (
+    add_splits,
+    best_splits,
+    share_curvatures,
+    split_values,
+    sweep_shares,
+)
 from qpopt.problem.subproblem import Floats, Indices, Reduced
 
 Vector = NDArray[np.float64]
@@ -144,8 +151,6 @@ class Splits:
         NDArray
             What the strongest cut of every class gives at X.
         """
-        from qpopt.kernels.split_thresholds import best_splits
-
         reduced, cuts = self._reduced, self.cuts
         shape = (reduced.n_classes, NEW_PER_CLASS)
         feature = np.zeros(shape, dtype=np.int64)
@@ -173,16 +178,12 @@ class Splits:
 
     def at(self, M: Floats) -> Vector:
         """Return what every cut gives at M."""
-        from qpopt.kernels.split_thresholds import split_values
-
         result = np.zeros(len(self.cuts))
         split_values(*self._sorted, *self._problem(), M, result)
         return result
 
     def add_to(self, M: Floats, factors: Vector) -> None:
         """Add the symmetric matrices of the cuts, each times its factor, to M."""
-        from qpopt.kernels.split_thresholds import add_splits
-
         add_splits(*self._sorted, *self._problem(), factors, M)
 
     def step(self, residual: Floats, left: Vector, sweeps: int = SWEEPS) -> Vector:
@@ -197,8 +198,6 @@ class Splits:
         sweeps
             How often to go through the classes.
         """
-        from qpopt.kernels.split_thresholds import sweep_shares
-
         cuts = self.cuts
         curvature = self._curvature() * left**2
         lengths = 1.0 / np.maximum(CAUTION * curvature, 1e-12)
@@ -214,8 +213,6 @@ class Splits:
 
     def _curvature(self) -> Vector:
         """Return, for every class, how strongly its shares act; found anew for new cuts only."""
-        from qpopt.kernels.split_thresholds import share_curvatures
-
         if self._curvatures is None:
             n = self._reduced.n_free
             self._curvatures = np.zeros(self._reduced.n_classes)

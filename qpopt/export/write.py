@@ -10,8 +10,11 @@ from pathlib import Path
 from qpopt.errors import InvalidArgument
 from qpopt.export import lp, mps, qplib
 from qpopt.export.names import Names
-from qpopt.io.archive import AnyPath, replacing
+from qpopt.io.atomic import AnyPath, replacing
+from qpopt.models.compact import compile_compact
 from qpopt.models.compiled import CompiledModel
+from qpopt.models.paper import Tightening, compile_paper
+from qpopt.models.qcqp import compile_qcqp
 from qpopt.problem.instance import Instance
 
 FORMATS: dict[str, Callable[[CompiledModel, Names], Iterator[str]]] = {
@@ -82,10 +85,6 @@ def _compile(
     instance: Instance, formulation: str, *, quadratic: bool, distinct: bool
 ) -> CompiledModel:
     # Pyomo takes a while to load, so it is not loaded before there is something to build.
-    from qpopt.models.compact import compile_compact
-    from qpopt.models.paper import Tightening, compile_paper
-    from qpopt.models.qcqp import compile_qcqp
-
     if formulation == "qcqp":
         return compile_qcqp(instance)
     if formulation == "compact":

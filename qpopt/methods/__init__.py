@@ -1,7 +1,6 @@
-"""How a solve proceeds: one file a method, each a function of instance, solver and settings."""
+"""How a solve proceeds: one file a method, each a function of incumbent, solver and options."""
 
-from qpopt.control.settings import Settings, Start
-from qpopt.methods.base import Method
+from qpopt.methods.base import Method, Options, option
 from qpopt.methods.registry import find_method, method_names
 
-__all__ = ["Method", "Settings", "Start", "find_method", "method_names"]
+__all__ = ["Method", "Options", "find_method", "method_names", "option"]

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.settings import Settings
-from qpopt.methods.base import Method
-from qpopt.methods.initial_solution import search_first
+from qpopt.methods.base import Method, Options, option
+from qpopt.methods.initial_solution import search_first, search_steps
 from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts
 from qpopt.models.compiled import Rows, Size
+from qpopt.problem import validation
 from qpopt.problem.instance import Instance
-from qpopt.problem.solution import Solution
 from qpopt.solvers.base import Solver
-from qpopt.solvers.forms import keep_quadratic
+from qpopt.solvers.choice import FORMS, keep_quadratic
 from qpopt.solvers.lazy_constraints import solve_lazily
 
 
-def solve_compact(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Solve the compact model, adding cuts where two classes have the same features.
+def objective_form() -> str:
+    """Declare the option that says whether redundancy stays a product."""
+    form: str = option(
+        "auto",
+        lambda label, value: validation.one_of(label, value, FORMS),
+        "Whether redundancy stays a product: quadratic, linear, or auto for what the solver takes.",
+    )
+    return form
 
-    Options
-    -------
-    objective
-        "quadratic" or "linear": whether redundancy stays a product; "auto" by default.
-    callbacks
-        False to add cuts only between solves, also where the solver could take them on the way.
-    search_steps
-        Length of the search for a start; 0 for none.
-    """
+
+@dataclass(frozen=True)
+class CompactOptions(Options):
+    """Options of the method `compact`."""
+
+    objective: str = objective_form()
+    callbacks: bool = option(
+        True,
+        validation.yes_or_no,
+        "False to add cuts only between solves, also where the solver takes them on the way.",
+    )
+    search_steps: int = search_steps()
+
+
+def run(incumbent: Incumbent, solver: Solver | None, options: CompactOptions) -> None:
+    """Solve the compact model, adding cuts where two classes have the same features."""
     assert solver is not None
-    settings.check_options("objective", "callbacks", "search_steps")
-    linear, quadratic = (compact_size(instance, quadratic=form) for form in (False, True))
-    keep = keep_quadratic(solver, quadratic, linear, settings)
-    incumbent = Incumbent(instance, settings, method="compact", solver=solver.name)
-
-    def work() -> None:
-        search_first(incumbent)
-        run_compact(incumbent, solver, quadratic=keep, callbacks=settings.option("callbacks", True))
-
-    incumbent.run(work)
-    return incumbent.solution()
+    quadratic = keep_quadratic(solver, _sizes(incumbent.instance), options.objective)
+    search_first(incumbent, options.search_steps)
+    run_compact(incumbent, solver, quadratic=quadratic, callbacks=options.callbacks)
 
 
 def run_compact(
@@ -61,7 +68,7 @@ def run_compact(
         Whether cuts are added while the solver runs, where it can do that.
     """
     instance = incumbent.instance
-    incumbent.say("building the model")
+    incumbent.enter(Phase.BUILD, "building the model")
     model = compile_compact(instance, quadratic=quadratic)
     every_round_counts = not (callbacks and solver.supports.lazy_callback)
 
@@ -86,6 +93,7 @@ METHOD = Method(
     "compact",
     "linear constraints, uniqueness by cuts: exact, for instances of some hundred features",
     exact=True,
-    run=solve_compact,
+    run=run,
+    options=CompactOptions,
     sizes=_sizes,
 )

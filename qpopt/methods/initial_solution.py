@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from qpopt.control.incumbent import Incumbent
+from qpopt.methods.base import option
+from qpopt.problem import validation
+from qpopt.search.budget import Budget
 from qpopt.search.local_search import search
 
-SEARCH_STEPS = 2000
-"""Swaps of the search before an exact method; the option `search_steps` changes it."""
 SHARE_OF_TIME = 0.1
 """The largest part of the time limit that this search may take."""
 
 
-def search_first(incumbent: Incumbent) -> None:
-    """Offer the result of a short search to the incumbent, unless the option says 0 steps."""
-    settings = incumbent.settings
-    steps = settings.option("search_steps", SEARCH_STEPS)
-    if steps == 0:
-        return
-    incumbent.say("searching for a start")
-    limit = incumbent.remaining
-    result = search(
-        incumbent.instance,
-        time_limit=None if limit is None else SHARE_OF_TIME * limit,
-        step_limit=steps,
-        seed=settings.seed,
-        start=None if settings.start is None else settings.start.selection,
-        on_progress=incumbent.hear,
+def search_steps() -> int:
+    """Declare the option that says how long to search."""
+    steps: int = option(
+        2000,
+        partial(validation.whole_number, least=0),
+        "Length of the search for a first solution, in swaps; 0 for none.",
     )
-    incumbent.offer(result.selection, result.assignment)
-    if result.interrupted:
-        raise KeyboardInterrupt
+    return steps
+
+
+def search_first(incumbent: Incumbent, steps: int) -> None:
+    """Search for so many steps, in a part of the time."""
+    if steps:
+        seconds = incumbent.clock.share(SHARE_OF_TIME).time_limit
+        search(incumbent, Budget(incumbent, seconds=seconds, steps=steps))

@@ -10,57 +10,61 @@ best that its Γ of 13 features allows.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
+from math import inf
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.settings import Settings, Start
 from qpopt.errors import SolverFailure, SolverLimit
-from qpopt.methods.base import Method
+from qpopt.methods.base import Method, Options, option
+from qpopt.methods.compact import objective_form
 from qpopt.methods.paper_repair import distinct_by_swaps
 from qpopt.models.compact import equal_classes
 from qpopt.models.compiled import Size
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.warm_start import start_vector
+from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
-from qpopt.problem.solution import Solution, Status
-from qpopt.solvers.base import Solver, SolverSettings
-from qpopt.solvers.forms import keep_quadratic
-
-MAX_ROUNDS = 100
+from qpopt.problem.solution import Candidate, Status
+from qpopt.solvers.base import Solver, SolverRequest
+from qpopt.solvers.choice import keep_quadratic
 
 
-def solve_paper(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Follow the published scheme; what Γ lacks after the first rounds can hardly come in later.
+@dataclass(frozen=True)
+class PaperOptions(Options):
+    """Options of the method `paper`."""
 
-    Options
-    -------
-    max_rounds
-        The largest number of solves, 100 by default.
-    round_time_limit
-        Seconds for each solve, beside the time limit for all of them.
-    objective
-        "quadratic" or "linear": whether redundancy stays a product; "auto" by default.
-    """
+    max_rounds: int = option(
+        100, partial(validation.whole_number, least=1), "The largest number of solves."
+    )
+    round_time_limit: float = option(
+        inf,
+        partial(validation.number, least=0.0, most=inf),
+        "Seconds for each solve, beside the time limit for all of them.",
+    )
+    objective: str = objective_form()
+
+
+def run(incumbent: Incumbent, solver: Solver | None, options: PaperOptions) -> None:
+    """Follow the published scheme; what Γ lacks after the first rounds can hardly come in later."""
     assert solver is not None
-    settings.check_options("max_rounds", "round_time_limit", "objective")
-    max_rounds = settings.option("max_rounds", MAX_ROUNDS)
-    _keep_quadratic(instance, Tightening(), solver, settings)
-    incumbent = Incumbent(instance, settings, method="paper", solver=solver.name)
-    incumbent.run(lambda: _Rounds(instance, solver, incumbent).run(max_rounds))
-    return incumbent.solution()
+    keep_quadratic(solver, _sizes(incumbent.instance), options.objective)
+    _Rounds(incumbent, solver, options).run()
 
 
 class _Rounds:
     """The rounds of one solve and what they have in common."""
 
-    def __init__(self, instance: Instance, solver: Solver, incumbent: Incumbent) -> None:
-        self.instance = instance
+    def __init__(self, incumbent: Incumbent, solver: Solver, options: PaperOptions) -> None:
+        self.instance = incumbent.instance
+        self.options = options
         self.solver = solver
         self.incumbent = incumbent
         self.tightening = Tightening()
@@ -69,11 +73,9 @@ class _Rounds:
         incumbent.details["rounds"] = self.log
         incumbent.details["finished"] = False
 
-    def run(self, max_rounds: int) -> None:
-        start = _clique_start(self.instance)
-        if self.incumbent.best is not None:
-            start = self.incumbent.best
-        while len(self.log) < max_rounds and not self.incumbent.out_of_time:
+    def run(self) -> None:
+        start = self.incumbent.best or _hint(self.instance)
+        while len(self.log) < self.options.max_rounds and not self.incumbent.clock.over:
             found = self._solve(start)
             if found is None:
                 return
@@ -84,21 +86,23 @@ class _Rounds:
             equal = _equal_pairs(used) if self.unique else []
             self.log[-1] |= {"short": len(short), "equal": len(equal)}
             if self.unique and not short and not equal:
-                self.incumbent.offer(selection, used[:, selection])
+                self.incumbent.offer(Candidate(selection, used[:, selection]))
                 self.incumbent.details["finished"] = True
                 return
             self._tighten(selection, short, equal)
 
-    def _solve(self, start: Start | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    def _solve(self, start: Candidate | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
         """Solve the model of this round; None where there is nothing to go on with."""
         began = perf_counter()
-        tightening, incumbent, settings = self.tightening, self.incumbent, self.incumbent.settings
-        incumbent.say(
+        tightening, incumbent = self.tightening, self.incumbent
+        incumbent.enter(
+            Phase.BUILD,
             f"round {len(self.log) + 1}: {len(tightening.features)} features in Γ, "
-            f"{len(tightening.short)} classes short, {len(tightening.equal)} pairs equal"
+            f"{len(tightening.short)} classes short, {len(tightening.equal)} pairs equal",
         )
         try:
-            quadratic = _keep_quadratic(self.instance, tightening, self.solver, settings)
+            sizes = _sizes(self.instance, tightening)
+            quadratic = keep_quadratic(self.solver, sizes, self.options.objective)
         except SolverLimit as error:
             # The model has grown beyond the licence; what the rounds so far gave is kept.
             incumbent.details["stopped"] = str(error)
@@ -107,18 +111,9 @@ class _Rounds:
         x = None
         if start is not None and self.solver.supports.warm_start:
             x = start_vector(self.instance, model, *start, tightening)
-        limits = [incumbent.remaining, settings.option("round_time_limit", None)]
-        given = [limit for limit in limits if limit is not None]
-        result = self.solver.solve(
-            model,
-            SolverSettings(
-                time_limit=min(given) if given else None,
-                gap=settings.gap,
-                seed=settings.seed,
-                threads=settings.threads,
-                start=x,
-            ),
-        )
+        incumbent.enter(Phase.MIP, f"round {len(self.log) + 1}")
+        limits = incumbent.clock.share(most=self.options.round_time_limit)
+        result = self.solver.solve(model, SolverRequest(limits, start=x))
         if result.status is Status.INFEASIBLE:
             raise SolverFailure(
                 f"{self.solver.name} says that the model is infeasible, which cannot be; "
@@ -145,12 +140,12 @@ class _Rounds:
             return None
         return selection, used
 
-    def _next_start(self, selection: NDArray[np.int64]) -> Start:
+    def _next_start(self, selection: NDArray[np.int64]) -> Candidate:
         """Give every class its best features; the incumbent gets it with duplicates removed."""
         best = best_assignment(self.instance.A, selection, self.instance.n_per_class)
         distinct = distinct_by_swaps(self.instance.A, selection, best)
-        self.incumbent.offer(selection, distinct)
-        return Start(selection, distinct if self.unique else best)
+        self.incumbent.offer(Candidate(selection, distinct))
+        return Candidate(selection, distinct if self.unique else best)
 
     def _tighten(
         self, selection: NDArray[np.int64], short: list[int], equal: list[tuple[int, int]]
@@ -169,31 +164,24 @@ def _equal_pairs(used: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [pair for classes in equal_classes(used) for pair in combinations(classes, 2)]
 
 
-def _clique_start(instance: Instance) -> Start | None:
-    """Return the selection without redundancy that `prepare` found, where there is one."""
-    clique = np.unique(np.asarray(instance.provenance.get("clique", ()), dtype=np.int64))
-    if len(clique) != instance.n_select or clique[0] < 0 or clique[-1] >= instance.n_features:
+def _hint(instance: Instance) -> Candidate | None:
+    """Return the hint of the instance, each class with its best features, where it fits."""
+    selection = np.array(instance.hint, dtype=np.int64)
+    if validation.misfit(instance, selection):
         return None
-    if not np.isin(instance.include, clique).all() or np.isin(instance.exclude, clique).any():
-        return None
-    return Start(clique, best_assignment(instance.A, clique, instance.n_per_class))
+    return Candidate(selection, best_assignment(instance.A, selection, instance.n_per_class))
 
 
-def _keep_quadratic(
-    instance: Instance, tightening: Tightening, solver: Solver, settings: Settings
-) -> bool:
-    quadratic, linear = (paper_size(instance, tightening, quadratic=q) for q in (True, False))
-    return keep_quadratic(solver, quadratic, linear, settings)
-
-
-def _sizes(instance: Instance) -> list[Size]:
-    return [paper_size(instance, Tightening(), quadratic=form) for form in (True, False)]
+def _sizes(instance: Instance, tightening: Tightening | None = None) -> list[Size]:
+    known = tightening or Tightening()
+    return [paper_size(instance, known, quadratic=form) for form in (True, False)]
 
 
 METHOD = Method(
     "paper",
     "the published scheme, round by round: feasible, without a bound",
     exact=False,
-    run=solve_paper,
+    run=run,
+    options=PaperOptions,
     sizes=_sizes,
 )

@@ -2,65 +2,121 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from typing import Any
 from warnings import warn
 
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.settings import Settings
 from qpopt.errors import InvalidArgument, InvalidFile
-from qpopt.methods.base import Method
-from qpopt.problem.instance import Instance
-from qpopt.problem.solution import Solution
+from qpopt.io.atomic import check_writable
+from qpopt.methods.base import Method, Options, option
+from qpopt.methods.compact import run_compact
+from qpopt.problem import validation
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
+from qpopt.proofs.params import ProofParams
 from qpopt.solvers.base import Solver
+from qpopt.solvers.registry import find_solver
+
+SOLVER = "highs"
+"""Gets what is left where that is small: it is always there."""
 
 
-def solve_projected(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Search, then prove: linear relaxation, semidefinite root bound, branch and bound.
+def _params(given: Any) -> ProofParams:
+    if isinstance(given, ProofParams):
+        return given
+    if isinstance(given, Mapping):
+        return ProofParams.of(given)
+    return ProofParams.from_file(validation.path("params", given))
 
-    Options
-    -------
-    search_seconds
-        Length of the search before the proof; by default a tenth of the time limit, 30 at the
-        most, and less where it no longer improves.
-    enumerate
-        False to leave the proof to bounds and branching alone, even where few selections are left.
-    hand_over
-        False to leave out HiGHS, which otherwise gets a share of the time where what is left is
-        small.
-    certificate
-        A path to save the certificate of the root bound to.
-    checkpoint
-        A path to save to what is still open at the end, and about once a minute before. Where it
-        exists already, the proof goes on from there. Not together with a certificate, which has no
-        words for what was decided before.
-    """
-    settings.check_options("search_seconds", "enumerate", "hand_over", "certificate", "checkpoint")
-    path = settings.option("checkpoint", None)
-    if path is not None and settings.option("certificate", None) is not None:
-        raise InvalidArgument(
-            "A proof in several parts has no certificate: give the option checkpoint or the option "
-            "certificate, not both."
-        )
-    reached = None if path is None else Checkpoint.load(path, instance)
-    incumbent = Incumbent(instance, settings, method="projected")
-    proof = Proof(instance, incumbent, reached)
+
+def _writable(label: str, value: Any) -> None:
+    check_writable(validation.path(label, value))
+
+
+@dataclass(frozen=True)
+class ProjectedOptions(Options):
+    """Options of the method `projected`."""
+
+    search_seconds: float | None = option(
+        None,
+        partial(validation.number, least=0.0),
+        "Length of the search before the proof; by default a tenth of the time limit, 30 at the "
+        "most, and less where it no longer improves.",
+    )
+    enumerate: bool = option(
+        True,
+        validation.yes_or_no,
+        "False to leave the proof to bounds and branching alone, even where few selections are "
+        "left.",
+    )
+    hand_over: bool = option(
+        True,
+        validation.yes_or_no,
+        "False to leave out HiGHS, which otherwise gets a share of the time where what is left is "
+        "small.",
+    )
+    certificate: str | PathLike[str] | None = option(
+        None, _writable, "A path to save the certificate of the root bound to."
+    )
+    checkpoint: str | PathLike[str] | None = option(
+        None,
+        _writable,
+        "A path to save to what is still open, about once a minute and at the end. Where it "
+        "exists already, the proof goes on from there. Not together with a certificate, which "
+        "has no words for what was decided before.",
+    )
+
+    params: ProofParams | str | PathLike[str] | Mapping[str, Any] = option(
+        ProofParams(),
+        lambda label, value: _params(value),
+        "How the proof divides its time: a ProofParams, a mapping of its fields, or a TOML file.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.checkpoint is not None and self.certificate is not None:
+            raise InvalidArgument(
+                "A proof in several parts has no certificate: give the option checkpoint or the "
+                "option certificate, not both."
+            )
+
+
+def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) -> None:
+    """Search, then prove: linear relaxation, semidefinite root bound, branch and bound."""
+    reached = None
+    if options.checkpoint is not None:
+        reached = Checkpoint.load(options.checkpoint, incumbent.instance)
+    proof = Proof(
+        incumbent,
+        reached,
+        search_seconds=options.search_seconds,
+        enumerates=options.enumerate,
+        finish=partial(run_compact, solver=find_solver(SOLVER), quadratic=False)
+        if options.hand_over
+        else None,
+        certified=options.certificate is not None,
+        checkpoint=options.checkpoint,
+        params=_params(options.params),
+    )
     incumbent.run(proof.run)
     proof.note_details()
-    _save(proof, settings)
-    return incumbent.solution()
+    _save(proof, options)
 
 
-def _save(proof: Proof, settings: Settings) -> None:
+def _save(proof: Proof, options: ProjectedOptions) -> None:
     """Write what the options ask for; a full disk then costs the file, not the solution."""
     try:
-        if settings.option("checkpoint", None) is not None:
+        if options.checkpoint is not None:
             proof.save()
-        if (path := settings.option("certificate", None)) is not None:
+        if options.certificate is not None:
             if proof.root is None:
                 warn("No certificate was written: the root bound was not reached.", stacklevel=2)
             else:
-                proof.root.certificate().save(path)
+                proof.root.certificate().save(options.certificate)
     except InvalidFile as error:
         warn(str(error), stacklevel=2)
 
@@ -69,5 +125,6 @@ METHOD = Method(
     "projected",
     "search, then semidefinite bounds and branching: exact, also proves at full size",
     exact=True,
-    run=solve_projected,
+    run=run,
+    options=ProjectedOptions,
 )

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.settings import Settings
-from qpopt.methods.base import Method
-from qpopt.methods.initial_solution import search_first
+from qpopt.methods.base import Method, Options
+from qpopt.methods.initial_solution import search_first, search_steps
 from qpopt.models.compiled import Size
 from qpopt.models.qcqp import compile_qcqp, qcqp_size
 from qpopt.problem.instance import Instance
-from qpopt.problem.solution import Solution
 from qpopt.solvers.base import Solver
-from qpopt.solvers.choice import check
 from qpopt.solvers.lazy_constraints import solve_lazily
 
 
-def solve_qcqp(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Solve the complete quadratic model in one go.
+@dataclass(frozen=True)
+class QcqpOptions(Options):
+    """Options of the method `qcqp`."""
 
-    Options
-    -------
-    search_steps
-        Length of the search for a start; 0 for none.
-    """
+    search_steps: int = search_steps()
+
+
+def run_qcqp(incumbent: Incumbent, solver: Solver | None, options: QcqpOptions) -> None:
+    """Solve the complete quadratic model in one go."""
     assert solver is not None
-    settings.check_options("search_steps")
-    check(solver, qcqp_size(instance))
-    incumbent = Incumbent(instance, settings, method="qcqp", solver=solver.name)
-
-    def work() -> None:
-        search_first(incumbent)
-        incumbent.say("building the model")
-        solve_lazily(compile_qcqp(instance), solver, incumbent)
-
-    incumbent.run(work)
-    return incumbent.solution()
+    search_first(incumbent, options.search_steps)
+    incumbent.enter(Phase.BUILD, "building the model")
+    solve_lazily(compile_qcqp(incumbent.instance), solver, incumbent)
 
 
 def _sizes(instance: Instance) -> list[Size]:
@@ -45,6 +38,7 @@ METHOD = Method(
     "qcqp",
     "the quadratic form of the definition, in one piece: exact, for small instances",
     exact=True,
-    run=solve_qcqp,
+    run=run_qcqp,
+    options=QcqpOptions,
     sizes=_sizes,
 )

@@ -1,8 +1,8 @@
-"""The methods by name. Their modules are loaded only when they are wanted."""
+"""The methods by name, from the entry points of installed packages, ours among them."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib.metadata import entry_points
 
 from qpopt.errors import InvalidArgument
 from qpopt.methods.base import Method
@@ -12,18 +12,12 @@ AUTO = "projected"
 AUTO_WITH_SOLVER = "compact"
 """What it stands for where a solver is named: the best method that hands a model to one."""
 
-MODULES = {
-    "projected": "qpopt.methods.projected",
-    "compact": "qpopt.methods.compact",
-    "qcqp": "qpopt.methods.qcqp",
-    "paper": "qpopt.methods.paper",
-    "search": "qpopt.methods.search",
-}
+GROUP = "qpopt.methods"
 
 
 def method_names() -> list[str]:
     """Return the names of all methods."""
-    return list(MODULES)
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
 def find_method(name: str, solver: str = "auto") -> Method:
@@ -39,15 +33,23 @@ def find_method(name: str, solver: str = "auto") -> Method:
     Raises
     ------
     InvalidArgument
-        If there is no such method, or it uses no solver although one is named.
+        If there is no such method, it cannot be loaded, or it uses no solver although one is named.
     """
     if name == "auto":
         name = AUTO if solver == "auto" else AUTO_WITH_SOLVER
-    if name not in MODULES:
+    found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
+    if not found:
         raise InvalidArgument(
             f"There is no method called {name!r}; known are auto, {', '.join(method_names())}."
         )
-    method: Method = import_module(MODULES[name]).METHOD
+    try:
+        method = found[0].load()
+    except Exception as error:
+        raise InvalidArgument(
+            f"The method {name} cannot be loaded from {found[0].value}: {error!r}."
+        ) from error
+    if not isinstance(method, Method):
+        raise InvalidArgument(f"The method {name}, {found[0].value}, is no qpopt.methods.Method.")
     if solver != "auto" and method.sizes is None:
         raise InvalidArgument(
             f"The method {name} hands no model to a solver; leave out solver={solver!r}."

@@ -2,70 +2,62 @@
 
 from __future__ import annotations
 
-from qpopt.control.settings import Settings
-from qpopt.methods.base import Method
-from qpopt.problem.instance import Instance
-from qpopt.problem.solution import Solution, Status, TracePoint
+from dataclasses import dataclass
+from functools import partial
+
+from qpopt.control.incumbent import Incumbent
+from qpopt.methods.base import Method, Options, option
+from qpopt.problem import validation
+from qpopt.search.budget import Budget
 from qpopt.search.local_search import search
 from qpopt.solvers.base import Solver
 
+PATIENCE = 10.0
+"""Seconds without an improvement after which a search without another limit ends."""
 
-def solve_search(instance: Instance, solver: Solver | None, settings: Settings) -> Solution:
-    """Search over swaps of features until a limit is reached; 10 seconds where there is none.
+
+@dataclass(frozen=True)
+class SearchOptions(Options):
+    """Options of the method `search`."""
+
+    step_limit: int | None = option(
+        None,
+        partial(validation.whole_number, least=0),
+        "Stop after so many swaps. With one thread and no time limit that is reached first, the "
+        "result depends on the seed alone. Where all selections are tried, each counts as well.",
+    )
+    target: float | None = option(
+        None, validation.number, "Stop as soon as the objective is at least this."
+    )
+    patience: float | None = option(
+        None,
+        partial(validation.number, least=0.0),
+        f"Stop after so many seconds without an improvement: {PATIENCE:g} where there is no limit "
+        "of steps.",
+    )
+
+
+def run_search(incumbent: Incumbent, solver: Solver | None, options: SearchOptions) -> None:
+    """Search over swaps of features until a limit is reached.
 
     Where there are so few selections that all of them are tried, the solution is optimal and has a
     bound.
-
-    Options
-    -------
-    step_limit
-        Stop after so many swaps. With one thread and no time limit that reaches first, the result
-        depends on the seed alone. Where all selections are tried, each of them counts as well.
-    target
-        Stop as soon as the objective is at least this.
     """
-    settings.check_options("step_limit", "target")
-    report = settings.report
-
-    def improved(point: TracePoint) -> None:
-        if report is not None:
-            report(point, "searching")
-
-    result = search(
-        instance,
-        time_limit=settings.time_limit,
-        step_limit=settings.option("step_limit", None),
-        target=settings.option("target", None),
-        seed=settings.seed,
-        threads=settings.threads or 1,
-        start=None if settings.start is None else settings.start.selection,
-        on_progress=improved,
-    )
-    trace = result.trace
-    status = Status.INTERRUPTED if result.interrupted else Status.FEASIBLE
-    if result.complete:
-        status = Status.OPTIMAL
-        trace = (*trace, TracePoint(result.seconds, result.objective, result.objective))
-        if report is not None:
-            report(trace[-1], "all selections tried")
-    return Solution(
-        result.selection,
-        result.assignment,
-        result.objective,
-        status=status,
-        bound=result.objective if result.complete else None,
-        method="search",
-        seconds=result.seconds,
-        seed=settings.seed,
-        trace=trace,
-        fingerprint=instance.fingerprint,
-        details={"steps": result.steps},
-    )
+    patience = options.patience
+    if patience is None and options.step_limit is None:
+        patience = PATIENCE
+    budget = Budget(incumbent, steps=options.step_limit, target=options.target, patience=patience)
+    try:
+        if search(incumbent, budget):
+            incumbent.tighten(incumbent.objective)
+    finally:
+        incumbent.details["steps"] = budget.steps
 
 
 METHOD = Method(
     "search",
     "tabu search over swaps: good solutions in seconds, no proof except by trying all",
     exact=False,
-    run=solve_search,
+    run=run_search,
+    options=SearchOptions,
 )

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qpopt.control.events import OnEvent
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.limits import TIME_LIMIT, Limits
+from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
-from qpopt.problem import validation as _checks
-from qpopt.problem.arguments import number, whole_number
+from qpopt.methods.base import Options
+from qpopt.methods.registry import find_method
+from qpopt.methods.warm_up import compile_loops
+from qpopt.problem import validation
+from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.solution import Solution
-
-if TYPE_CHECKING:  # methods and solvers take a while to load, and importing qpopt should not
-    from qpopt.control.settings import Report, Start
-    from qpopt.solvers.base import SolverInfo
+from qpopt.problem.solution import Candidate, Solution
+from qpopt.solvers.base import SolverInfo
+from qpopt.solvers.choice import choose
+from qpopt.solvers.registry import solver_infos
 
 
 def solve(
@@ -26,13 +30,13 @@ def solve(
     *,
     method: str = "auto",
     solver: str = "auto",
-    time_limit: float | None = None,
+    time_limit: float | None = TIME_LIMIT,
     gap: float = 1e-4,
     seed: int = 0,
     threads: int | None = None,
     start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-    progress: bool | Report = False,
-    options: Mapping[str, Any] | None = None,
+    progress: bool | OnEvent = False,
+    options: Options | Mapping[str, Any] | None = None,
 ) -> Solution:
     """Solve an instance.
 
@@ -62,10 +66,10 @@ def solve(
     start
         A solution to start from: a Solution, a selection, or a pair of selection and assignment.
     progress
-        True shows a live line where there is a terminal; a function is called with every new trace
-        point and a note.
+        True shows a live line where there is a terminal; a function is called with every `Event`.
     options
-        What only the method understands; see its documentation.
+        What only the method understands: its own options object, or a mapping of their names.
+        `qpopt methods` lists them.
 
     Returns
     -------
@@ -81,36 +85,27 @@ def solve(
     SolverFailure
         If the solver breaks down.
     """
-    from qpopt.control.settings import Settings
-    from qpopt.methods.registry import find_method
-    from qpopt.methods.warm_up import compile_loops
-    from qpopt.solvers.choice import choose
-
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
-    if options is not None and not isinstance(options, Mapping):
-        raise InvalidArgument(f"options must be a mapping of names to values, not {options!r}.")
+    limits = Limits(time_limit, gap, seed, threads)
     chosen = find_method(method, solver)
-    settings = Settings(
-        time_limit=None if time_limit is None else number("time_limit", time_limit, least=0.0),
-        gap=number("gap", gap, least=0.0),
-        seed=whole_number("seed", seed, least=0),
-        threads=None if threads is None else whole_number("threads", threads, least=1),
-        start=None if start is None else checked_start(instance, start),
-        options=dict(options or {}),
-    )
+    checked = chosen.options.of(options)
+    first = None if start is None else checked_start(instance, start)
     engine = None
     if chosen.sizes is not None:
         engine = choose(solver, chosen.sizes(instance), chosen.preference)
     compile_loops()
-    with ExitStack() as stack:
-        if callable(progress):
-            settings = replace(settings, report=progress)
-        elif progress:
-            from qpopt.control.progress import LiveLine
-
-            settings = replace(settings, report=stack.enter_context(LiveLine()))
-        return chosen.run(instance, engine, settings)
+    with following(progress) as on_event:
+        incumbent = Incumbent(
+            instance,
+            limits,
+            start=first,
+            method=chosen.name,
+            solver="" if engine is None else engine.name,
+            on_event=on_event,
+        )
+        incumbent.run(lambda: chosen.run(incumbent, engine, checked))
+        return incumbent.solution()
 
 
 def available_solvers() -> dict[str, SolverInfo]:
@@ -123,14 +118,12 @@ def available_solvers() -> dict[str, SolverInfo]:
         is licensed or limited; `supports` says what it can take; `install` is the command that
         installs it.
     """
-    from qpopt.solvers.registry import solver_infos
-
     return solver_infos()
 
 
 def checked_start(
     instance: Instance, start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike]
-) -> Start:
+) -> Candidate:
     """Return a start in the form that methods take.
 
     Raises
@@ -138,9 +131,6 @@ def checked_start(
     InvalidStart
         If it is not a feasible solution of the instance, with the reason.
     """
-    from qpopt.control.settings import Start
-    from qpopt.problem.assignment import assign
-
     assignment: Any = None
     if isinstance(start, Solution):
         if start.selection is None:
@@ -152,43 +142,20 @@ def checked_start(
     else:
         selection = start
     try:
-        features = _checks.selection(selection, instance.n_features)
+        features = validation.selection(selection, instance.n_features)
         order = np.argsort(features)
         if assignment is not None:
-            checked = _checks.assignment(
+            checked = validation.assignment(
                 assignment, instance.n_classes, features, instance.n_features
             )
             assignment = checked[:, order]
     except InvalidInstance as error:
         raise InvalidStart(f"The start does not fit the instance: {error}") from None
     features = features[order]
-    if reason := _infeasible_selection(instance, features.tolist()):
-        raise InvalidStart(f"The start is not feasible: {reason}")
+    if reason := validation.misfit(instance, features):
+        raise InvalidStart(f"The start is not feasible: {reason}.")
     if assignment is None:
         assignment = assign(instance.A, features, instance.n_per_class)
-    if reason := _infeasible_assignment(instance, assignment):
-        raise InvalidStart(f"The start is not feasible: {reason}")
-    return Start(features, assignment)
-
-
-def _infeasible_selection(instance: Instance, features: list[int]) -> str:
-    if len(features) != instance.n_select:
-        return f"it selects {len(features)} features instead of {instance.n_select}."
-    for d in instance.include:
-        if d not in features:
-            return f"feature {d} must be selected and is not."
-    for d in instance.exclude:
-        if d in features:
-            return f"feature {d} must not be selected and is."
-    return ""
-
-
-def _infeasible_assignment(instance: Instance, assignment: Any) -> str:
-    holders: dict[bytes, int] = {}
-    for c, row in enumerate(assignment):
-        if row.sum() != instance.n_per_class:
-            return f"class {c} has {row.sum()} features instead of {instance.n_per_class}."
-        other = holders.setdefault(row.tobytes(), c)
-        if other != c:
-            return f"classes {other} and {c} have the same features."
-    return ""
+    if reason := validation.bad_sets(assignment, instance.n_per_class):
+        raise InvalidStart(f"The start is not feasible: {reason}.")
+    return Candidate(features, assignment)

@@ -6,9 +6,12 @@ from functools import cache
 
 import numpy as np
 
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.limits import Limits
 from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import reduce
 from qpopt.relaxations.semidefinite import ROUNDS_PER_CUTS, Semidefinite
+from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration
 from qpopt.search.local_search import search
 
@@ -20,8 +23,8 @@ def compile_loops() -> None:
     n, q = 12, 4
     redundancy = np.triu(rng.random((n, n)), 1)
     instance = Instance(rng.random((q, n)), redundancy + redundancy.T, np.zeros(n), 5, 2)
-    if search(instance, step_limit=1).interrupted:
-        raise KeyboardInterrupt
+    incumbent = Incumbent(instance, Limits())
+    search(incumbent, Budget(incumbent, steps=1), most_selections=0)
     Enumeration(reduce(instance)).advance(0.0, 0)
     semidefinite = Semidefinite(reduce(instance))
     for _ in range(ROUNDS_PER_CUTS + 1):

@@ -1,10 +1,11 @@
-"""From raw correlations to an Instance: redundancy, its clipping by cliques, bias, scaling."""
+"""From raw sums to an Instance: similarity, redundancy, its clipping by cliques, bias, scaling.
+
+`prepare` and `redundancy` are names of `qpopt` itself.
+"""
 
 from qpopt.preprocessing.bias import center_from_sums, locality_from_sums
-from qpopt.preprocessing.prepare import prepare
-from qpopt.preprocessing.redundancy import redundancy
 from qpopt.preprocessing.similarity import auroc_from_histograms, pearson_from_sums
-from qpopt.problem.counts import check_counts
+from qpopt.problem.validation import check_counts
 
 __all__ = [
     "auroc_from_histograms",
@@ -12,6 +13,4 @@ __all__ = [
     "check_counts",
     "locality_from_sums",
     "pearson_from_sums",
-    "prepare",
-    "redundancy",
 ]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qpopt.problem import validation as _checks
+from qpopt.problem import validation
 
 FLAT = 1e-12
 """Relative spread below which a bias counts as constant: what is left is rounding."""
@@ -99,6 +99,6 @@ def center_from_sums(
 
 def _weighted_mean(weighted: ArrayLike, feature_sums: ArrayLike) -> NDArray[np.float64]:
     sums = np.asarray(feature_sums, dtype=np.float64)
-    numerator = _checks.vector("weighted", weighted, len(sums))
-    denominator = _checks.vector("feature_sums", sums, len(sums))
+    numerator = validation.vector("weighted", weighted, len(sums))
+    denominator = validation.vector("feature_sums", sums, len(sums))
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)

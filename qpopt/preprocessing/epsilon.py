@@ -8,9 +8,12 @@ pairwise redundancy is as small as possible.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from qpopt.kernels.redundancy import greedy_clique, tabu_clique
 
 STEPS_PER_FEATURE = 500
 MOST_VISITS = 2_400_000_000
@@ -19,6 +22,12 @@ run out first. Counted, not timed, so that it is the same on every machine."""
 
 MARGIN = 1e-9
 """How far above the largest redundancy of the clique ε lies, relative to it."""
+
+EXACT_FEATURES = 256
+MOST_WORK = 4_000_000
+"""Up to how many features an exact search looks for a smaller ε, and when it gives up: a node of it
+is charged the square of its features. Counted, not timed; half a second at most on graphs made to
+be hard. It decides 30 of 30 random graphs with 64 features, 20 of 30 with 128, half with 256."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,14 @@ class CliqueThreshold:
         Sorted features, pairwise less redundant than `epsilon`.
     greedy_epsilon
         What the greedy start alone found.
+    proven
+        Whether no smaller ε exists. False means only that no proof was found.
     """
 
     epsilon: float
     clique: NDArray[np.int64]
     greedy_epsilon: float
+    proven: bool
 
 
 def clique_threshold(
@@ -54,8 +66,8 @@ def clique_threshold(
 
     A greedy clique with bisection over ε gives the start. A tabu search then looks for a clique
     whose largest redundancy is smaller than that of the last one, over and over, until its budget
-    of steps is spent. The budget counts steps, not seconds, so the result depends on the seed
-    alone.
+    of steps is spent. Where few features are left, an exact search proves that there is none, or
+    finds it. All budgets count work, not seconds, so the result depends on the seed alone.
 
     Parameters
     ----------
@@ -68,15 +80,13 @@ def clique_threshold(
     seed
         Seed of the tabu search.
     steps
-        Budget of the tabu search; 0 keeps the greedy clique, None takes a few seconds at most.
+        Budget of the tabu search; 0 does without it, None takes a few seconds at most.
 
     Returns
     -------
     CliqueThreshold
-        ε, the clique and the ε of the greedy start.
+        ε, the clique, the ε of the greedy start and whether ε is proven.
     """
-    from qpopt.kernels.redundancy import tabu_clique  # numba takes a second to import
-
     n = R.shape[0]
     fixed = np.zeros(n, dtype=bool)
     fixed[list(include)] = True
@@ -98,7 +108,11 @@ def clique_threshold(
         steps -= made
         clique = members.copy()
         largest = _largest_redundancy(R, clique)
-    return CliqueThreshold(_just_above(largest, R), np.sort(clique), _just_above(greedy_largest, R))
+    clique, proven = _exact(R, clique, fixed, allowed)
+    largest = _largest_redundancy(R, clique)
+    return CliqueThreshold(
+        _just_above(largest, R), np.sort(clique), _just_above(greedy_largest, R), proven
+    )
 
 
 def greedy_threshold_clique(
@@ -120,8 +134,6 @@ def greedy_threshold_clique(
     NDArray
         The members of the clique.
     """
-    from qpopt.kernels.redundancy import greedy_clique
-
     values = np.unique(R)
     low, high = 0, len(values) - 1
     mask = allowed
@@ -136,6 +148,66 @@ def greedy_threshold_clique(
             low = middle + 1
     others = np.flatnonzero(mask & ~fixed)[: size - int(fixed.sum())]
     return np.concatenate([np.flatnonzero(fixed), others]).astype(np.int64)
+
+
+class _OutOfWork(Exception):
+    """The exact search has spent its budget."""
+
+
+def _exact(
+    R: NDArray[np.float64],
+    clique: NDArray[np.int64],
+    fixed: NDArray[np.bool_],
+    allowed: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], bool]:
+    """Improve a clique until none has a smaller largest redundancy, or the budget is spent.
+
+    Returns
+    -------
+    tuple
+        The clique, and whether there is provably none better.
+    """
+    from networkx import from_numpy_array
+    from networkx.algorithms.clique import MaxWeightClique
+
+    left = MOST_WORK
+    missing = len(clique) - int(fixed.sum())
+    floor = _largest_redundancy(R, np.flatnonzero(fixed))
+    while (largest := _largest_redundancy(R, clique)) > floor:
+        joined = _joined(R, np.nextafter(largest, -np.inf))
+        members = _core(joined, allowed & ~fixed & joined[fixed].all(axis=0), missing - 1)
+        if len(members) > EXACT_FEATURES:
+            return clique, False
+        search = MaxWeightClique(from_numpy_array(joined[np.ix_(members, members)]), None)
+        search.incumbent_weight = missing - 1
+        expand = search.expand
+
+        def counted(chosen: list[int], size: int, others: list[int], go: Any = expand) -> None:
+            nonlocal left
+            left -= (len(others) + 10) ** 2  # also a small node takes some time
+            if left < 0:
+                raise _OutOfWork
+            go(chosen, size, others)
+
+        search.expand = counted
+        try:
+            search.find_max_weight_clique()
+        except _OutOfWork:
+            return clique, False
+        if not search.incumbent_nodes:
+            return clique, True
+        others = members[search.incumbent_nodes[:missing]]
+        clique = np.concatenate([np.flatnonzero(fixed), others])
+    return clique, True
+
+
+def _core(joined: NDArray[np.bool_], among: NDArray[np.bool_], degree: int) -> NDArray[np.int64]:
+    """Return the features that are joined to at least so many others of them."""
+    while True:
+        inside = among & (joined[:, among].sum(axis=1) >= degree)
+        if (inside == among).all():
+            return np.flatnonzero(inside)
+        among = inside
 
 
 def _joined(R: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:

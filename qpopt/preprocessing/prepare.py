@@ -13,7 +13,7 @@ from qpopt.errors import InvalidInstance
 from qpopt.preprocessing.bias import scale_bias
 from qpopt.preprocessing.epsilon import clique_threshold
 from qpopt.preprocessing.redundancy import redundancy as cosine_redundancy
-from qpopt.problem import validation as _checks
+from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 
 SIMILARITY_TOTAL = 1000.0
@@ -34,6 +34,7 @@ def prepare(
     seed: int = 0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
+    hint: Iterable[int] = (),
     class_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
     name: str = "",
@@ -60,6 +61,8 @@ def prepare(
         Seed of the clique search.
     include, exclude
         Features that every selection must and must not contain.
+    hint
+        A selection to start from; where there is none, it is the clique that decides ε.
     class_names, feature_names, name, provenance
         Handed on to the instance.
 
@@ -67,8 +70,9 @@ def prepare(
     -------
     Instance
         Its provenance records `epsilon`, the witness `clique` (a start selection with redundancy
-        0), the scale factors, `bias_outliers`, `zero_features` and the settings; these replace
-        entries of the same name in `provenance`.
+        0), `epsilon_proven` (whether no smaller ε exists; tried up to 256 features, for less than
+        a second), the scale factors, `bias_outliers`, `zero_features` and the settings; these
+        replace entries of the same name in `provenance`.
 
     Raises
     ------
@@ -77,14 +81,12 @@ def prepare(
     InfeasibleInstance
         If no solution can exist.
     """
-    raw = _checks.matrix("A", A)
+    raw = validation.matrix("A", A)
     n_classes, n_features = raw.shape
-    n_select = _checks.count("n_select", n_select)
-    n_per_class = _checks.count("n_per_class", n_per_class)
-    included = _checks.features("include", include, n_features)
-    excluded = _checks.features("exclude", exclude, n_features)
-    _checks.feasible(n_classes, n_features, n_select, n_per_class, included, excluded)
-    seed = _checks.seed(seed)
+    n_select, n_per_class, included, excluded = validation.check_counts(
+        n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
+    )
+    seed = validation.whole_number("seed", seed, error=InvalidInstance)
     _check_scale("bias_scale", bias_scale)
     _check_scale("redundancy", redundancy)
 
@@ -97,9 +99,12 @@ def prepare(
         "bias_outliers": [],
         "bias_factor": 0.0,
     }
+    start = tuple(hint)
     if isinstance(epsilon, str) and epsilon == "clique":
         found = clique_threshold(R, n_select, include=included, exclude=excluded, seed=seed)
         record["epsilon"], record["clique"] = found.epsilon, found.clique
+        record["epsilon_proven"] = found.proven
+        start = start or tuple(found.clique.tolist())
     elif epsilon is None or _is_number(epsilon):
         record["epsilon"] = epsilon
     else:
@@ -114,7 +119,7 @@ def prepare(
     bias: NDArray[np.float64] = np.zeros(n_features)
     if b is not None:
         bias, record["bias_outliers"], record["bias_factor"] = scale_bias(
-            _checks.vector("b", b, n_features), bias_scale
+            validation.vector("b", b, n_features), bias_scale
         )
     _warn(record, b is not None)
 
@@ -126,20 +131,23 @@ def prepare(
         n_per_class,
         include=included,
         exclude=excluded,
+        hint=start,
         class_names=class_names,
         feature_names=feature_names,
         name=name,
-        provenance={**_foreign_provenance(provenance), **record},
+        provenance={**_mapping(provenance), **record},
     )
 
 
-def _foreign_provenance(provenance: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _mapping(provenance: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return what the caller says of the origin, without claims that only `prepare` can make."""
     if provenance is None:
         return {}
     if not isinstance(provenance, Mapping):
         raise InvalidInstance(f"provenance must be a mapping, not {provenance!r}.")
-    return {key: value for key, value in provenance.items() if key != "clique"}
+    return {
+        key: value for key, value in provenance.items() if key not in ("clique", "epsilon_proven")
+    }
 
 
 def _check_scale(label: str, value: float) -> None:
@@ -149,7 +157,7 @@ def _check_scale(label: str, value: float) -> None:
 
 def _is_number(value: Any) -> bool:
     real = isinstance(value, int | float | np.integer | np.floating)
-    return real and not isinstance(value, bool) and bool(abs(value) <= _checks.LARGEST)
+    return real and not isinstance(value, bool) and bool(abs(value) <= validation.LARGEST)
 
 
 def _warn(record: Mapping[str, Any], has_bias: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qpopt.kernels.redundancy import positive_gram
 from qpopt.problem.validation import matrix
 
 
@@ -25,8 +26,6 @@ def redundancy(A: ArrayLike) -> NDArray[np.float64]:
         Symmetric features × features matrix with entries from 0 to 1. A feature whose column is
         zero is redundant with none.
     """
-    from qpopt.kernels.redundancy import positive_gram  # numba takes a second to import
-
     similarity = matrix("A", A)
     # Powers of two scale exactly and keep the squares clear of overflow and underflow.
     _, exponents = np.frexp(np.abs(similarity).max(axis=0))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InvalidInstance
-from qpopt.problem import validation as _checks
+from qpopt.problem import validation
 
 CONSTANT = 1e-14
 """Variance, relative to the mean square, at or below which a feature counts as constant: what is
@@ -57,10 +57,10 @@ def pearson_from_sums(
     InvalidInstance
         If a class has no samples.
     """
-    by_class = _checks.matrix("sums", sums)
+    by_class = validation.matrix("sums", sums)
     n_classes, n_features = by_class.shape
     sizes = _class_sizes(counts, n_classes, class_names)
-    total_squares = _checks.vector("squares", squares, n_features)
+    total_squares = validation.vector("squares", squares, n_features)
     n = sizes.sum()
     totals = by_class.sum(axis=0)
     variance = total_squares / n - (totals / n) ** 2
@@ -127,7 +127,7 @@ def _class_sizes(
             f"counts must hold one number for each of the {n_classes} classes; "
             f"its shape is {sizes.shape}."
         )
-    names = _checks.names("class_names", class_names, n_classes)
+    names = validation.names("class_names", class_names, n_classes)
     if empty := np.flatnonzero(sizes <= 0).tolist():
         first = str(empty[0]) if names is None else f"{empty[0]} ({names[empty[0]]})"
         more = f" (and {len(empty) - 1} others)" if len(empty) > 1 else ""

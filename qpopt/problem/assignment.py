@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.errors import InfeasibleInstance
+from qpopt.kernels.matching import best_subsets, insert_units
 
 FIRST_LIST = 8
 """How many sets a class lists when it first needs more than one."""
@@ -90,8 +91,6 @@ class _Matching:
 
     def solve(self) -> NDArray[np.int64]:
         """Return the sets of the classes: sorted positions in the selection, one class a row."""
-        from qpopt.kernels.matching import insert_units  # numba takes a second to import
-
         for g in range(len(self.members)):
             self._list_sets(g, 1)
         utility = self.values[:, 0].copy()
@@ -124,8 +123,6 @@ class _Matching:
 
     def _list_sets(self, g: int, count: int) -> None:
         """Extend the list of group `g` to its `count` best sets."""
-        from qpopt.kernels.matching import best_subsets
-
         positions = best_subsets(self.falling[g], self.size, count)
         known = self.lengths[g]
         fresh = np.sort(self.order[g][positions[known:]], axis=1)

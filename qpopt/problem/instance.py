@@ -8,15 +8,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qpopt.errors import InvalidInstance
+from qpopt.errors import InvalidFile, InvalidInstance
+from qpopt.io.archive import opened_archive, save_archive
 from qpopt.io.json_values import freeze, plain_value
-from qpopt.problem import validation as _checks
+from qpopt.io.packing import pack_triangle, unpack_triangle
+from qpopt.problem import validation
 from qpopt.problem.objective import Objective, best_assignment, objective
+
+if TYPE_CHECKING:
+    import networkx
+
+VALUES = (
+    "n_select",
+    "n_per_class",
+    "include",
+    "exclude",
+    "hint",
+    "class_names",
+    "feature_names",
+    "name",
+    "provenance",
+)
+"""All that an instance holds beside its arrays."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -24,7 +42,7 @@ class Instance:
     """The problem of choosing `n_select` features and giving every class `n_per_class` of them.
 
     An instance is immutable: its arrays are read-only copies in float64, and they enter the
-    objective exactly as they are. Two instances are equal when their fingerprints are.
+    objective exactly as they are. Two instances are equal when fingerprint and hint are.
 
     Parameters
     ----------
@@ -43,6 +61,9 @@ class Instance:
         Features that every selection must contain.
     exclude
         Features that no selection may contain.
+    hint
+        A selection to start from, such as one without redundancy. Methods pass over one that does
+        not fit the counts, so that it may stay where `n_select`, `include` or `exclude` change.
     class_names, feature_names
         Names for people to read; numbers take their place where there are none.
     name
@@ -65,6 +86,7 @@ class Instance:
     n_per_class: int
     include: tuple[int, ...]
     exclude: tuple[int, ...]
+    hint: tuple[int, ...]
     class_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
     name: str
@@ -80,20 +102,19 @@ class Instance:
         *,
         include: Iterable[int] = (),
         exclude: Iterable[int] = (),
+        hint: Iterable[int] = (),
         class_names: Sequence[str] | None = None,
         feature_names: Sequence[str] | None = None,
         name: str = "",
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
-        similarity = _checks.matrix("A", A)
+        similarity = validation.matrix("A", A)
         n_classes, n_features = similarity.shape
-        redundancy = _checks.redundancy(R, n_features)
-        bias = _checks.vector("b", b, n_features)
-        n_select = _checks.count("n_select", n_select)
-        n_per_class = _checks.count("n_per_class", n_per_class)
-        included = _checks.features("include", include, n_features)
-        excluded = _checks.features("exclude", exclude, n_features)
-        _checks.feasible(n_classes, n_features, n_select, n_per_class, included, excluded)
+        redundancy = validation.redundancy(R, n_features)
+        bias = validation.vector("b", b, n_features)
+        n_select, n_per_class, included, excluded = validation.check_counts(
+            n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
+        )
         values = {
             "A": similarity,
             "R": redundancy,
@@ -102,8 +123,9 @@ class Instance:
             "n_per_class": n_per_class,
             "include": included,
             "exclude": excluded,
-            "class_names": _checks.names("class_names", class_names, n_classes),
-            "feature_names": _checks.names("feature_names", feature_names, n_features),
+            "hint": validation.features("hint", hint, n_features),
+            "class_names": validation.names("class_names", class_names, n_classes),
+            "feature_names": validation.names("feature_names", feature_names, n_features),
             "name": str(name),
             "provenance": _checked_provenance(provenance),
         }
@@ -126,7 +148,7 @@ class Instance:
     def fingerprint(self) -> str:
         """SHA-256 over A, R, b, the counts, `include` and `exclude`: the same on every machine.
 
-        Names and provenance do not count, so renaming a class keeps its solutions valid.
+        Names, provenance and hint do not count: they leave the solutions of an instance valid.
         """
         counts = [self.n_classes, self.n_features, self.n_select, self.n_per_class]
         header = json.dumps([counts, self.include, self.exclude])
@@ -146,6 +168,20 @@ class Instance:
         """
         pairs = np.argwhere(np.triu(self.R, 1))
         return pairs.astype(np.int64), self.R[pairs[:, 0], pairs[:, 1]]
+
+    def redundancy_graph(self) -> networkx.Graph[int]:
+        """Return the features as a networkx graph whose edges are the redundant pairs.
+
+        Nodes are feature indices with their `name`; `weight` of an edge is the redundancy. A
+        selection without redundancy is an independent set of it.
+        """
+        import networkx
+
+        graph = networkx.Graph()
+        graph.add_nodes_from((d, {"name": self.feature_name(d)}) for d in range(self.n_features))
+        pairs, values = self.redundant_pairs()
+        graph.add_weighted_edges_from(np.column_stack([pairs.astype(object), values]).tolist())
+        return graph
 
     def class_name(self, c: int) -> str:
         """Return the name of class `c`, or its number where there are no names."""
@@ -172,7 +208,7 @@ class Instance:
         Objective
             total, similarity, redundancy and bias.
         """
-        selected = _checks.selection(selection, self.n_features)
+        selected = validation.selection(selection, self.n_features)
         if assignment is None:
             if len(selected) < self.n_per_class:
                 raise InvalidInstance(
@@ -181,14 +217,19 @@ class Instance:
                 )
             assigned = best_assignment(self.A, selected, self.n_per_class)
         else:
-            assigned = _checks.assignment(assignment, self.n_classes, selected, self.n_features)
+            assigned = validation.assignment(assignment, self.n_classes, selected, self.n_features)
         return objective(self.A, self.R, self.b, selected, assigned)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the instance to one .npz file; see `qpopt.io.archive` for the format."""
-        from qpopt.io.archive import save_instance
+        """Write the instance to one compressed .npz file.
 
-        save_instance(self, path)
+        Beside A and b in float64 it holds R as the upper triangle row by row: one packed bit a
+        pair, which says whether it is positive, and the positive values in the same order.
+        """
+        meta = {"fingerprint": self.fingerprint, **{name: getattr(self, name) for name in VALUES}}
+        redundant, redundancy = pack_triangle(self.R)
+        arrays = {"A": self.A, "b": self.b, "redundant": redundant, "redundancy": redundancy}
+        save_archive(path, "instance", meta, arrays)
 
     def export(
         self,
@@ -211,24 +252,27 @@ class Instance:
         InvalidFile
             If the file is missing, damaged, not an instance, or of a newer format.
         """
-        from qpopt.io.archive import load_instance
-
-        return load_instance(path)
+        with opened_archive(path, "instance") as (arrays, meta):
+            A, b = arrays["A"], arrays["b"]
+            if A.ndim != 2 or b.shape != A.shape[1:]:
+                raise InvalidFile(f"{path} is damaged: A and b do not fit together.")
+            R = unpack_triangle(arrays["redundant"], arrays["redundancy"], b.size)
+            # Files written before there were hints have none.
+            values = {name: meta[name] for name in VALUES if name != "hint" or name in meta}
+            instance = cls(A, R, b, **values)
+            if instance.fingerprint != meta["fingerprint"]:
+                raise InvalidFile(f"{path} is damaged: its content does not match its fingerprint.")
+        return instance
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keywords: dict[str, Any] = {
-            "include": self.include,
-            "exclude": self.exclude,
-            "class_names": self.class_names,
-            "feature_names": self.feature_names,
-            "name": self.name,
-            "provenance": json.loads(json.dumps(self.provenance, default=plain_value)),
-        }
-        positional = (self.A, self.R, self.b, self.n_select, self.n_per_class)
-        return partial(Instance, **keywords), positional
+        values = {name: getattr(self, name) for name in VALUES}
+        values["provenance"] = json.loads(json.dumps(self.provenance, default=plain_value))
+        return partial(Instance, **values), (self.A, self.R, self.b)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Instance) and self.fingerprint == other.fingerprint
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint and self.hint == other.hint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import partial
+from math import inf
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.errors import InvalidSolution
+from qpopt.errors import InvalidFile, InvalidSolution
+from qpopt.io.archive import opened_json, save_json
+from qpopt.io.atomic import AnyPath
 from qpopt.io.json_values import freeze, plain_value
+from qpopt.problem import validation
 from qpopt.problem.instance import Instance
-
-OPTIMAL_GAP = 1e-3
-"""The largest gap at which a solution may be called optimal."""
-LARGEST = 1e300
-"""Numbers from here on are no values of an objective."""
+from qpopt.problem.tolerances import relative_gap
 
 
 class Status(str, Enum):
@@ -42,6 +42,20 @@ class TracePoint(NamedTuple):
     seconds: float
     objective: float | None
     bound: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """(bound − objective) / max(|objective|, 1e-10), or None where either is missing."""
+        if self.objective is None or self.bound is None:
+            return None
+        return relative_gap(self.bound, self.objective)
+
+
+class Candidate(NamedTuple):
+    """A feasible solution: rising features, and a boolean classes × selected features."""
+
+    selection: NDArray[np.int64]
+    assignment: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +116,19 @@ class Solution:
         if any(missing) and not all(missing):
             raise InvalidSolution("Selection, assignment and objective come together or not.")
         if self.selection is not None:
-            self._keep("selection", _checked_selection(self.selection))
-            self._keep("assignment", _checked_assignment(self.assignment, len(self.selection)))
-        self._keep("objective", _optional_number("objective", self.objective))
-        self._keep("bound", _optional_number("bound", self.bound))
-        seconds = _optional_number("seconds", self.seconds)
-        if seconds is None or seconds < 0:
-            raise InvalidSolution(f"seconds must be at least 0, not {self.seconds!r}.")
+            self._keep("selection", _features(self.selection))
+            self._keep("assignment", _sets(self.assignment, len(self.selection)))
+        self._keep("objective", _number("objective", self.objective))
+        self._keep("bound", _number("bound", self.bound))
+        seconds = validation.number("seconds", self.seconds, least=0.0, error=InvalidSolution)
         self._keep("seconds", seconds)
         for label in ("method", "solver", "fingerprint"):
             if not isinstance(getattr(self, label), str):
                 raise InvalidSolution(f"{label} must be text, not {getattr(self, label)!r}.")
         if self.seed is not None:
-            self._keep("seed", _checked_seed(self.seed))
-        self._keep("trace", _checked_trace(self.trace))
+            validation.whole_number("seed", self.seed, least=-inf, error=InvalidSolution)
+            self._keep("seed", int(self.seed))
+        self._keep("trace", _points(self.trace))
         try:
             self._keep("details", freeze(self.details))
         except (TypeError, ValueError, RecursionError) as error:
@@ -151,10 +164,8 @@ class Solution:
 
     @property
     def gap(self) -> float | None:
-        """(bound − objective) / max(|objective|, 1e-10), or None where either is missing."""
-        if self.objective is None or self.bound is None:
-            return None
-        return (self.bound - self.objective) / max(abs(self.objective), 1e-10)
+        """The relative gap between bound and objective, or None where either is missing."""
+        return TracePoint(self.seconds, self.objective, self.bound).gap
 
     def class_sets(self) -> list[tuple[int, ...]]:
         """Return for every class the indices of its features, rising.
@@ -191,11 +202,19 @@ class Solution:
     def __str__(self) -> str:
         return self.summary()
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the solution as JSON; see `qpopt.io.archive` for the format."""
-        from qpopt.io.archive import save_solution
+    def to_dict(self) -> dict[str, Any]:
+        """Return the solution as values that JSON can hold, the way `save` writes them."""
+        values = {name: getattr(self, name) for name in VALUES}
+        sets = {
+            "selection": None if self.selection is None else self.selection.tolist(),
+            "class_sets": self.class_sets() if self.found else None,
+        }
+        plain: dict[str, Any] = json.loads(json.dumps({**values, **sets}, default=plain_value))
+        return plain
 
-        save_solution(self, path)
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the solution as readable JSON that gives every class the list of its features."""
+        save_json(path, "solution", self.to_dict())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Solution:
@@ -206,12 +225,16 @@ class Solution:
         InvalidFile
             If the file is missing, damaged, not a solution, or of a newer format.
         """
-        from qpopt.io.archive import load_solution
+        with opened_json(path, "solution") as record:
+            selection, assignment = _read_sets(path, record["selection"], record["class_sets"])
+            return cls(selection, assignment, **{name: record[name] for name in VALUES})
 
-        return load_solution(path)
+
+VALUES = tuple(field.name for field in fields(Solution))[2:]
+"""All that a solution holds beside its selection and assignment."""
 
 
-def _checked_selection(values: Any) -> NDArray[np.int64]:
+def _features(values: Any) -> NDArray[np.int64]:
     selection = np.array(values)
     if selection.ndim != 1 or selection.dtype.kind not in "iu":
         raise InvalidSolution("A selection is a list of feature indices.")
@@ -223,7 +246,7 @@ def _checked_selection(values: Any) -> NDArray[np.int64]:
     return selection
 
 
-def _checked_assignment(values: Any, n_selected: int) -> NDArray[np.bool_]:
+def _sets(values: Any, n_selected: int) -> NDArray[np.bool_]:
     try:
         assignment = np.array(values)
     except ValueError:
@@ -238,30 +261,32 @@ def _checked_assignment(values: Any, n_selected: int) -> NDArray[np.bool_]:
     return assignment.astype(bool)
 
 
-def _optional_number(label: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, np.integer | np.floating):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidSolution(f"{label} must be a number, not {value!r}.")
-    if not abs(value) < LARGEST:
-        raise InvalidSolution(f"{label} must be a finite number, not {value!r}.")
-    return float(value)
+def _number(label: str, value: Any) -> float | None:
+    return None if value is None else validation.number(label, value, error=InvalidSolution)
 
 
-def _checked_seed(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidSolution(f"seed must be a whole number, not {value!r}.")
-    return int(value)
-
-
-def _checked_trace(points: Any) -> tuple[TracePoint, ...]:
+def _points(points: Any) -> tuple[TracePoint, ...]:
     try:
         trace = tuple(TracePoint(*point) for point in points)
     except TypeError:
         raise InvalidSolution("A trace holds triples of seconds, objective and bound.") from None
     return tuple(
-        TracePoint(*(_optional_number("a value of the trace", value) for value in point))  # type: ignore[arg-type]
+        TracePoint(*(_number("a value of the trace", value) for value in point))  # type: ignore[arg-type]
         for point in trace
     )
+
+
+def _read_sets(
+    path: AnyPath, selection: Any, class_sets: Any
+) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_] | None]:
+    """Turn the lists of a file into arrays; nothing is rounded, sorted or left out on the way."""
+    if selection is None:
+        return None, None
+    for features in (selection, *class_sets):
+        if any(type(d) is not int for d in features) or len(set(features)) < len(features):
+            raise InvalidFile(f"{path} is damaged: {features!r} is no set of features.")
+    assignment = np.zeros((len(class_sets), len(selection)), dtype=bool)
+    column = {d: j for j, d in enumerate(selection)}
+    for c, features in enumerate(class_sets):
+        assignment[c, [column[d] for d in features]] = True
+    return np.array(selection, dtype=np.int64), assignment

@@ -1,16 +1,21 @@
-"""Checks of the data of an instance; each error says what is wrong, where, and what to do."""
+"""Every check of arguments and of data; each error says what is wrong, where, and what to do.
+
+A check gets a label, a value and, where it serves several doors, the error to raise.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence, Sized
-from math import comb
+from math import comb, inf
+from numbers import Integral, Real
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qpopt.errors import InfeasibleInstance, InvalidInstance
+from qpopt.errors import InfeasibleInstance, InvalidArgument, InvalidInstance, QpoptError
 
 if TYPE_CHECKING:
     from qpopt.problem.instance import Instance
@@ -74,22 +79,59 @@ def redundancy(values: Any, n_features: int) -> NDArray[np.float64]:
     return upper + upper.T
 
 
+def number(
+    label: str,
+    value: Any,
+    *,
+    least: float = -inf,
+    most: float = LARGEST,
+    error: type[QpoptError] = InvalidArgument,
+) -> float:
+    """Return a number between `least` and `most`."""
+    # As a plain number: one of NumPy's small types cannot even be compared with large ones.
+    given = value.item() if isinstance(value, np.generic) else value
+    plain = isinstance(given, Real) and not isinstance(given, bool)
+    if not plain or not least <= given <= most:
+        kind = "a finite number" if least == -inf and most < inf else "a number"
+        at_least = "" if least == -inf else f" of at least {least:g}"
+        raise error(f"{label} must be {kind}{at_least}, not {value!r}.")
+    return float(given)
+
+
+def whole_number(
+    label: str, value: Any, *, least: float = 0, error: type[QpoptError] = InvalidArgument
+) -> int:
+    """Return a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        at_least = "" if least == -inf else f" of at least {least}"
+        raise error(f"{label} must be a whole number{at_least}, not {value!r}.")
+    return int(value)
+
+
+def one_of(label: str, value: Any, known: Sequence[str]) -> str:
+    """Return one of the known words."""
+    if not isinstance(value, str) or value not in known:
+        raise InvalidArgument(f"{label} must be one of {', '.join(known)}, not {value!r}.")
+    return value
+
+
+def yes_or_no(label: str, value: Any) -> bool:
+    """Return a truth value; numbers and words are not taken for one."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(f"{label} must be True or False, not {value!r}.")
+    return value
+
+
+def path(label: str, value: Any) -> str | os.PathLike[str]:
+    """Return the name of a file."""
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidArgument(f"{label} must be the path of a file, not {value!r}.")
+    return value
+
+
 def count(label: str, value: Any) -> int:
     """Return a positive whole number."""
-    try:
-        number = index(value)
-    except TypeError:
-        raise InvalidInstance(f"{label} must be a whole number, not {value!r}.") from None
-    if number < 1:
-        raise InvalidInstance(f"{label} must be at least 1, not {number}.")
-    return number
-
-
-def seed(value: Any) -> int:
-    """Return a whole number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise InvalidInstance(f"seed must be a whole number of at least 0, not {value!r}.")
-    return int(value)
+    return whole_number(label, value, least=1, error=InvalidInstance)
 
 
 def features(label: str, values: Iterable[int], n_features: int) -> tuple[int, ...]:
@@ -115,15 +157,27 @@ def names(label: str, values: Sequence[str] | None, length: int) -> tuple[str, .
     return tuple(str(value) for value in values)
 
 
-def feasible(
-    n_classes: int,
+def check_counts(
     n_features: int,
+    n_classes: int,
     n_select: int,
     n_per_class: int,
-    include: tuple[int, ...],
-    exclude: tuple[int, ...],
-) -> None:
-    """Raise unless at least one selection with distinct sets for all classes exists."""
+    *,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+    """Return n_select, n_per_class, include and exclude if a solution can exist.
+
+    Raises
+    ------
+    InvalidInstance
+        If a count is no positive whole number, or a feature does not exist.
+    InfeasibleInstance
+        If no selection gives every class its own set of features.
+    """
+    n_select, n_per_class = count("n_select", n_select), count("n_per_class", n_per_class)
+    include = features("include", include, n_features)
+    exclude = features("exclude", exclude, n_features)
     if n_select > n_features:
         raise InfeasibleInstance(
             f"n_select is {n_select}, but there are only {n_features} features."
@@ -148,10 +202,11 @@ def feasible(
             f"{n_select} features taken {n_per_class} at a time give {n_sets} distinct sets, fewer "
             f"than the {n_classes} classes; raise n_select or change n_per_class."
         )
+    return n_select, n_per_class, include, exclude
 
 
 def selection(values: ArrayLike, n_features: int) -> NDArray[np.int64]:
-    """Return a selection, given as indices or as a boolean mask, as indices."""
+    """Return a selection, given as indices or as a boolean mask, as indices in the same order."""
     array = _plain_array("A selection", values)
     if array.dtype == bool and array.shape == (n_features,):
         return np.flatnonzero(array)
@@ -222,4 +277,16 @@ def misfit(instance: Instance, features: NDArray[np.int64]) -> str:
         return f"feature {missing[0]} must be included"
     if present := sorted(set(instance.exclude) & set(features.tolist())):
         return f"feature {present[0]} is excluded"
+    return ""
+
+
+def bad_sets(assignment: NDArray[np.bool_], n_per_class: int) -> str:
+    """Say which class has another number of features, or those of another class; or nothing."""
+    holders: dict[bytes, int] = {}
+    for c, row in enumerate(assignment):
+        if row.sum() != n_per_class:
+            return f"class {c} has {row.sum()} features instead of {n_per_class}"
+        other = holders.setdefault(row.tobytes(), c)
+        if other != c:
+            return f"classes {other} and {c} have the same features"
     return ""

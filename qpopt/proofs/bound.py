@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
 
-from qpopt.problem.arguments import number, one_of
+from qpopt.control.events import Event, OnEvent, Phase
+from qpopt.control.limits import TIME_LIMIT, Clock, Limits
+from qpopt.control.progress import following
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import TracePoint
 from qpopt.problem.subproblem import reduce
+from qpopt.problem.validation import number, one_of
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.root import RootBound
 from qpopt.relaxations.linear import ProjectedLP
@@ -24,8 +25,6 @@ STALLED = 1e-6
 """Relative improvement of the semidefinite bound below which, for some rounds, it is over."""
 
 PATIENCE = 12
-
-Progress = Callable[[TracePoint, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +62,10 @@ class Bound:
 def bound(
     instance: Instance,
     *,
-    time_limit: float = 60.0,
+    time_limit: float | None = TIME_LIMIT,
     kind: str = "best",
     objective: float | None = None,
-    progress: Progress | None = None,
+    progress: bool | OnEvent = False,
 ) -> Bound:
     """Prove an upper bound on the Z of every solution.
 
@@ -75,7 +74,7 @@ def bound(
     instance
         The instance.
     time_limit
-        Seconds. Every moment's bound is valid; more time makes it tighter.
+        Seconds; None for no limit. Every moment's bound is valid; more time makes it tighter.
     kind
         `thresholds`: threshold and overlap cuts, redundancy counts as 0; `cliques`: with clique
         cuts on redundancy; `semidefinite`: the doubly non-negative relaxation with cuts on X;
@@ -83,7 +82,7 @@ def bound(
     objective
         The Z of a known solution: with it, features are removed that no better one contains.
     progress
-        Called with every better bound and a note.
+        True shows a live line where there is a terminal; a function is called with every `Event`.
 
     Returns
     -------
@@ -96,15 +95,16 @@ def bound(
         If the kind is unknown or a number is out of range.
     """
     one_of("kind", kind, KINDS)
-    number("time_limit", time_limit, least=0.0, finite=False)
+    limits = Limits(time_limit)
     if objective is not None:
         number("objective", objective)
-    run = _Run(instance, float(time_limit), kind, objective, progress)
-    try:
-        run.prove()
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return run.result()
+    with following(progress) as on_event:
+        run = _Run(instance, limits, kind, objective, on_event)
+        try:
+            run.prove()
+        except KeyboardInterrupt:
+            run.interrupted = True
+        return run.result()
 
 
 class _Run:
@@ -113,36 +113,28 @@ class _Run:
     def __init__(
         self,
         instance: Instance,
-        time_limit: float,
+        limits: Limits,
         kind: str,
         objective: float | None,
-        progress: Progress | None,
+        on_event: OnEvent | None,
     ) -> None:
         self.instance = instance
-        self.time_limit = time_limit
+        self.clock = Clock(limits)
         self.kind = kind
         self.objective = -inf if objective is None else float(objective)
-        self.progress = progress
+        self.on_event = on_event
         self.value = inf
         self.trace: list[TracePoint] = []
         self.interrupted = False
         self.n_free = reduce(instance).n_free
         self.root: RootBound | None = None
-        self._began = perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return perf_counter() - self._began
-
-    def over(self) -> bool:
-        return self.seconds >= self.time_limit
 
     def prove(self) -> None:
         redundant = bool(self.instance.R.any())
         nothing_to_choose = reduce(self.instance).n_select == 0
         if not nothing_to_choose and self.kind != "semidefinite":
             share = SHARE_OF_LINEAR if self.kind == "best" and redundant else 1.0
-            self._linear(share * self.time_limit)
+            self._linear(Clock(self.clock.share(share)))
         if nothing_to_choose or self.kind == "semidefinite" or (self.kind == "best" and redundant):
             self._semidefinite()
 
@@ -153,22 +145,21 @@ class _Run:
         return Bound(
             self.value,
             self.kind,
-            self.seconds,
+            self.clock.seconds,
             tuple(self.trace),
             self.n_free,
             certificate,
             self.interrupted,
         )
 
-    def _linear(self, seconds: float) -> None:
+    def _linear(self, clock: Clock) -> None:
         relaxation = ProjectedLP(reduce(self.instance), cliques=self.kind == "cliques")
-        self._note(relaxation.value().value, "thresholds")
-        until = self.seconds + seconds
+        self._note(Phase.LINEAR, relaxation.value().value, "thresholds")
         more = True
-        while more and self.seconds < until:
-            more = relaxation.advance(max(0.1, until - self.seconds))
+        while more and not clock.over:
+            more = relaxation.advance(max(0.1, inf if clock.remaining is None else clock.remaining))
             found = relaxation.value()
-            self._note(found.value, "linear relaxation")
+            self._note(Phase.LINEAR, found.value, "linear relaxation")
             self.n_free = int((found.with_feature > self.objective).sum())
 
     def _semidefinite(self) -> None:
@@ -176,9 +167,9 @@ class _Run:
         self.root.know(self.objective)
         waiting = 0
         last = inf
-        while not self.root.finished and not self.over() and waiting < PATIENCE:
-            self.root.advance(self.over)
-            self._note(self.root.bound, f"{self.root.n_free} features free")
+        while not self.root.finished and not self.clock.over and waiting < PATIENCE:
+            self.root.advance(lambda: self.clock.over)
+            self._note(Phase.ROOT, self.root.bound, f"{self.root.n_free} features free")
             self.n_free = self.root.n_free
             value = self.root.latest
             if value == inf:
@@ -186,13 +177,13 @@ class _Run:
             waiting = 0 if value < last - STALLED * abs(value) else waiting + 1
             last = min(last, value)
         self.root.finish()
-        self._note(self.root.bound, f"{self.root.n_free} features free")
+        self._note(Phase.ROOT, self.root.bound, f"{self.root.n_free} features free")
         self.n_free = self.root.n_free
 
-    def _note(self, value: float, note: str) -> None:
+    def _note(self, phase: Phase, value: float, note: str) -> None:
         value = max(value, self.objective)
         if value < self.value:
             self.value = value
-            self.trace.append(TracePoint(self.seconds, None, value))
-            if self.progress is not None:
-                self.progress(self.trace[-1], note)
+            self.trace.append(TracePoint(self.clock.seconds, None, value))
+            if self.on_event is not None:
+                self.on_event(Event(phase, self.trace[-1], note))

@@ -8,7 +8,6 @@ better solution contains and includes those that every better one contains.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from qpopt.cuts.quadric import Cut
 from qpopt.cuts.split_thresholds import SplitCuts
 from qpopt.cuts.thresholds import Group
+from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
 
 SPLIT_FIELDS = tuple(field.name for field in fields(SplitCuts))
@@ -85,12 +85,8 @@ class Certificate:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
-        from qpopt.io.archive import CERTIFICATE_FORMAT, FORMAT_VERSION, replacing
-
         arrays: dict[str, Any] = {}
         meta = {
-            "format": CERTIFICATE_FORMAT,
-            "version": FORMAT_VERSION,
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
@@ -116,10 +112,7 @@ class Certificate:
             }
             entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
             arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
-        with replacing(path) as stream:
-            np.savez_compressed(
-                stream, meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **arrays
-            )
+        save_archive(path, "certificate", meta, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
@@ -130,9 +123,7 @@ class Certificate:
         InvalidFile
             If the file is missing, damaged or not a certificate.
         """
-        from qpopt.io.archive import CERTIFICATE_FORMAT, opened_archive
-
-        with opened_archive(path, CERTIFICATE_FORMAT) as (archive, meta):
+        with opened_archive(path, "certificate") as (archive, meta):
             steps = tuple(
                 _step(archive, number, record) for number, record in enumerate(meta["steps"])
             )

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from qpopt.control.events import OnEvent
+from qpopt.control.limits import TIME_LIMIT, Limits
 from qpopt.errors import InvalidSolution
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution, Status
-from qpopt.proofs.bound import Bound, Progress, bound
+from qpopt.problem.tolerances import is_closed
+from qpopt.proofs.bound import Bound, bound
 from qpopt.verification.solution_check import verify
-
-PROVEN_GAP = 1e-4
-"""The gap up to which a solution is called optimal, the same as a solve's by default."""
 
 
 def certify(
     instance: Instance,
     solution: Solution,
     *,
-    time_limit: float = 60.0,
+    time_limit: float | None = TIME_LIMIT,
     kind: str = "best",
-    progress: Progress | None = None,
+    progress: bool | OnEvent = False,
 ) -> tuple[Solution, Bound]:
     """Give a solution a proven bound.
 
@@ -56,6 +56,6 @@ def certify(
     )
     best = found.value if solution.bound is None else min(solution.bound, found.value)
     best = max(best, solution.objective)
-    gap = (best - solution.objective) / max(abs(solution.objective), 1e-10)
-    status = Status.OPTIMAL if gap <= PROVEN_GAP else solution.status
+    closed = is_closed(best, solution.objective, Limits().gap)
+    status = Status.OPTIMAL if closed else solution.status
     return replace(solution, bound=best, status=status), found

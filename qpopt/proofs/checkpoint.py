@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.control.settings import Start
 from qpopt.errors import InvalidFile
-from qpopt.io.archive import CHECKPOINT_FORMAT, FORMAT_VERSION, opened_archive, replacing
-from qpopt.problem import validation as _checks
+from qpopt.io.archive import opened_archive, save_archive
+from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
 from qpopt.problem.part import Part
+from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices
 
 OUT, FREE, IN = 0, 1, 2
@@ -41,30 +40,20 @@ class Checkpoint:
 
     fingerprint: str
     n_features: int
-    best: Start
+    best: Candidate
     objective: float
     parts: tuple[Part, ...]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the checkpoint to one compressed .npz file."""
-        meta = {
-            "format": CHECKPOINT_FORMAT,
-            "version": FORMAT_VERSION,
-            "fingerprint": self.fingerprint,
-            "objective": self.objective,
-        }
+        meta = {"fingerprint": self.fingerprint, "objective": self.objective}
         state = np.full((len(self.parts), self.n_features), OUT, dtype=np.int8)
         for row, part in zip(state, self.parts, strict=True):
             row[part.free] = FREE
             row[part.included] = IN
-        with replacing(path) as stream:
-            np.savez_compressed(
-                stream,
-                meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-                state=state,
-                bounds=np.array([part.bound for part in self.parts]),
-                selection=self.best.selection,
-            )
+        bounds = np.array([part.bound for part in self.parts])
+        arrays = {"state": state, "bounds": bounds, "selection": self.best.selection}
+        save_archive(path, "checkpoint", meta, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str], instance: Instance) -> Checkpoint | None:
@@ -77,7 +66,7 @@ class Checkpoint:
         """
         if not Path(path).exists():
             return None
-        with opened_archive(path, CHECKPOINT_FORMAT) as (archive, meta):
+        with opened_archive(path, "checkpoint") as (archive, meta):
             if meta["fingerprint"] != instance.fingerprint:
                 raise InvalidFile(
                     f"{path} is the checkpoint of another instance; name another file to begin "
@@ -105,12 +94,12 @@ class Checkpoint:
         return cls(instance.fingerprint, instance.n_features, best, objective, parts)
 
 
-def _solution(instance: Instance, selection: Indices) -> Start | None:
+def _solution(instance: Instance, selection: Indices) -> Candidate | None:
     chosen = np.unique(selection)
     exist = np.isin(chosen, np.arange(instance.n_features)).all()
-    if not exist or _checks.misfit(instance, chosen):
+    if not exist or validation.misfit(instance, chosen):
         return None
-    return Start(chosen, assign(instance.A, chosen, instance.n_per_class))
+    return Candidate(chosen, assign(instance.A, chosen, instance.n_per_class))
 
 
 def _where(row: NDArray[np.int8], what: int) -> Indices:

@@ -8,62 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from os import PathLike
 
 import numpy as np
 
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
+from qpopt.control.limits import Clock, Limits
 from qpopt.errors import InvalidFile
-from qpopt.problem.instance import Instance
 from qpopt.problem.part import Part
 from qpopt.problem.subproblem import Indices, Reduced, reduce
 from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.proofs.handover import Finish, hand_over
 from qpopt.proofs.node import Node
+from qpopt.proofs.params import ProofParams, Share
 from qpopt.proofs.root import RootBound
 from qpopt.proofs.tree import Tree
 from qpopt.relaxations.linear import ProjectedLP
 from qpopt.relaxations.semidefinite import Semidefinite
-from qpopt.search.enumerating import MOST_SELECTIONS, enumerate_part, n_selections
-from qpopt.search.enumeration import Relaxation
+from qpopt.search.budget import Budget
+from qpopt.search.enumeration import Relaxation, enumerate_part, n_selections
 from qpopt.search.local_search import search
 
-SHARE_OF_SEARCH = 0.1
-MOST_SECONDS_OF_SEARCH = 30.0
-PATIENCE_OF_SEARCH = 6.0
-"""Seconds without an improvement after which time is better spent on the proof."""
+DEFAULTS = ProofParams()
 
-SEARCH_BEFORE_ENUMERATION = ((10**8, 0.05), (MOST_SELECTIONS, 0.5))
-"""Up to so many selections, seconds of search: afterwards all may be looked at."""
-
-SHARE_OF_ENUMERATION = 0.1
-MOST_SECONDS_OF_ENUMERATION = 5.0
-"""Before any bound is known; afterwards it pays to take longer."""
-
-SHARE_AFTER_BOUNDS = 0.3
-MOST_SECONDS_AFTER_BOUNDS = 60.0
-SHARE_OF_SOLVER = 0.1
-MOST_SECONDS_OF_SOLVER = 5.0
-SHARE_OF_SOLVER_AFTER_BOUNDS = 0.2
-MOST_SECONDS_OF_SOLVER_AFTER_BOUNDS = 60.0
-SHARE_OF_LINEAR = 0.1
-MOST_SECONDS_OF_LINEAR = 5.0
-
-BRANCH_BELOW = 400
-"""With fewer free features than this, branching pays as soon as the root bound hardly improves."""
-
-CORE = 300
-"""Where more are free, branching begins with the selections of so many features."""
-
-WORTH_TAKING_APART = 0.1
-"""Share of the gap by which the bounds of all other selections must be better than the root's."""
-
-SLOW = 2e-4
-"""Relative improvement of the root bound over some rounds that counts as hardly any."""
-
-PATIENCE = 6
-MOST_PATIENCE = 50
-"""Rounds: where even so many hardly improve the root bound, nothing but branching will."""
-
-SECONDS_BETWEEN_SAVES = 60.0
+FEW_SELECTIONS = 10**8
+"""Below this, looking at all selections takes no longer than a search."""
 
 
 class Proof:
@@ -71,24 +41,47 @@ class Proof:
 
     Parameters
     ----------
-    instance
-        The instance.
     incumbent
-        Gets solutions and bounds; its settings have the limits and options.
+        Gets solutions and bounds.
     reached
         What an earlier solve has left open.
+    search_seconds
+        Length of the search; None decides by the limits and by what it gains.
+    enumerates
+        Whether all selections are looked at where few are left.
+    finish
+        Solves the instance of an incumbent by a MIP solver; None where there is none.
+    certified
+        Whether the root bound must stand for itself, without what other phases decided.
+    checkpoint
+        Where `save` saves to, and the run now and then.
+    params
+        How time is divided.
     """
 
     def __init__(
-        self, instance: Instance, incumbent: Incumbent, reached: Checkpoint | None = None
+        self,
+        incumbent: Incumbent,
+        reached: Checkpoint | None = None,
+        *,
+        search_seconds: float | None = None,
+        enumerates: bool = True,
+        finish: Finish | None = None,
+        certified: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        params: ProofParams = DEFAULTS,
     ) -> None:
+        instance = incumbent.instance
         self.instance = instance
         self.incumbent = incumbent
+        self.search_seconds = search_seconds
+        self.finish = finish
+        self.certified = certified
+        self.checkpoint = checkpoint
+        self.params = params
         self.root: RootBound | None = None
         self.tree: Tree | None = None
-        enumerates = bool(incumbent.settings.option("enumerate", True))
-        self.most_selections = MOST_SELECTIONS if enumerates else 0
-        self.hands_over = bool(incumbent.settings.option("hand_over", True))
+        self.most_selections = params.most_selections if enumerates else 0
         whole = reduce(instance)
         # Always replaced as a whole: an interruption must not find features in no part at all.
         self._parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
@@ -103,7 +96,7 @@ class Proof:
             self._resume(self._reached)
         for phase in self._phases():
             found = self.incumbent.best is not None
-            if found and (self.incumbent.proven or self.incumbent.out_of_time):
+            if found and (self.incumbent.proven or self.incumbent.clock.over):
                 return
             phase()
 
@@ -133,7 +126,7 @@ class Proof:
         before_resuming = self._reached is not None and (
             self.incumbent.objective < self._reached.objective
         )
-        if best is None or before_resuming:
+        if best is None or before_resuming or self.checkpoint is None:
             return
         if self.tree is not None:
             parts = self.tree.parts
@@ -147,61 +140,55 @@ class Proof:
             best,
             self.incumbent.objective,
             parts,
-        ).save(self.incumbent.settings.option("checkpoint", None))
+        ).save(self.checkpoint)
 
     def _save_sometimes(self) -> None:
-        asked = self.incumbent.settings.option("checkpoint", None) is not None
-        if asked and self.incumbent.seconds > self._saved_at + SECONDS_BETWEEN_SAVES:
+        if self.incumbent.clock.seconds > self._saved_at + self.params.seconds_between_saves:
             try:
                 self.save()
             except InvalidFile as error:
                 # A full disk must not end the proof; the last save will tell.
-                self.incumbent.say(str(error))
-            self._saved_at = self.incumbent.seconds
+                self.incumbent.enter(Phase.BRANCH, str(error))
+            self._saved_at = self.incumbent.clock.seconds
 
     def _narrow(self, free: Indices, included: Indices) -> None:
         """Go on with one part: nothing outside it is better than the incumbent."""
         self._parts = (Part(free, included, self.incumbent.bound),)
 
     def _out_of_time(self) -> bool:
-        return self.incumbent.out_of_time
+        return self.incumbent.clock.over
 
-    def _part_of_time(self, share: float, most: float) -> float:
-        remaining = self.incumbent.remaining
-        return most if remaining is None else min(most, share * remaining)
+    def _part_of_time(self, share: Share) -> float:
+        seconds = self.incumbent.clock.share(*share).time_limit
+        assert seconds is not None
+        return seconds
 
     def _resume(self, reached: Checkpoint) -> None:
         """Take over what an earlier solve knew."""
-        self.incumbent.offer(*reached.best)
+        self.incumbent.offer(reached.best)
         known = max((part.bound for part in reached.parts), default=reached.objective)
-        self.incumbent.lower_bound(max(known, reached.objective))
+        self.incumbent.tighten(max(known, reached.objective))
 
     def _search(self) -> None:
-        settings = self.incumbent.settings
-        seconds = self._part_of_time(SHARE_OF_SEARCH, MOST_SECONDS_OF_SEARCH)
+        seconds = self._part_of_time(self.params.search)
         size = n_selections(reduce(self.instance))
         if size < self.most_selections:
-            enough = next(length for most, length in SEARCH_BEFORE_ENUMERATION if size < most)
+            few = size < FEW_SELECTIONS
+            enough = self.params.quick_search if few else self.params.short_search
             seconds = min(seconds, enough)
-        self.incumbent.say("searching")
-        asked = settings.option("search_seconds", None)
-        result = search(
-            self.instance,
-            time_limit=seconds if asked is None else float(asked),
-            patience=PATIENCE_OF_SEARCH if asked is None else None,
-            seed=settings.seed,
-            start=None if settings.start is None else settings.start.selection,
-            on_progress=self.incumbent.hear,
+        asked = self.search_seconds
+        budget = Budget(
+            self.incumbent,
+            seconds=seconds if asked is None else asked,
+            patience=self.params.search_patience if asked is None else None,
         )
-        self.incumbent.offer(result.selection, result.assignment)
-        if result.interrupted:
-            raise KeyboardInterrupt
+        search(self.incumbent, budget)
 
     def _enumerate(self) -> None:
         """Look at all selections, if that is quickly done and no certificate is asked for."""
-        if self.incumbent.settings.option("certificate", None) is not None:
+        if self.certified:
             return
-        seconds = self._part_of_time(SHARE_OF_ENUMERATION, MOST_SECONDS_OF_ENUMERATION)
+        seconds = self._part_of_time(self.params.enumeration)
         if self._look_at_all(reduce(self.instance), None, seconds):
             self._parts = ()
 
@@ -209,10 +196,11 @@ class Proof:
         """Look at all selections that are left, if they are few; tell whether all were."""
         if not 0 < rest.n_select <= rest.n_free or n_selections(rest) >= self.most_selections:
             return False
-        self.incumbent.say(f"looking at all selections of {rest.n_free} features")
-        done = enumerate_part(self.incumbent, rest, seconds, self._out_of_time, relaxation)
+        note = f"looking at all selections of {rest.n_free} features"
+        self.incumbent.enter(Phase.ENUMERATION, note)
+        done = enumerate_part(self.incumbent, rest, seconds, relaxation)
         if done:
-            self.incumbent.lower_bound(self.incumbent.objective)
+            self.incumbent.tighten(self.incumbent.objective)
         return done
 
     def _linear(self) -> None:
@@ -220,19 +208,19 @@ class Proof:
         reduced = reduce(self.instance)
         if not reduced.n_select:
             return
-        remaining = self.incumbent.remaining
-        seconds = self._part_of_time(SHARE_OF_LINEAR, MOST_SECONDS_OF_LINEAR)
+        seconds = self._part_of_time(self.params.linear)
         if not reduced.R.any():
             # Without redundancy the linear relaxation is nearly all there is to gain.
-            seconds = 60.0 if remaining is None else 0.5 * remaining
-        until = self.incumbent.seconds + seconds
-        self.incumbent.say("linear relaxation")
+            limited = self.incumbent.limits.time_limit is not None
+            seconds = self._part_of_time(Share(0.5, inf if limited else 60.0))
+        clock = Clock(Limits(seconds))
+        self.incumbent.enter(Phase.LINEAR, "linear relaxation")
         relaxation = ProjectedLP(reduced, cliques=False)
         more = True
-        while more and self.incumbent.seconds < until:
-            more = relaxation.advance(max(0.1, until - self.incumbent.seconds))
+        while more and not clock.over:
+            more = relaxation.advance(max(0.1, clock.remaining or 0.0))
             found = relaxation.value()
-            self.incumbent.lower_bound(found.value)
+            self.incumbent.tighten(found.value)
             objective = self.incumbent.objective
             undecided = (found.with_feature > objective) & (found.without_feature > objective)
             forced = reduced.free[found.without_feature <= objective]
@@ -240,37 +228,35 @@ class Proof:
 
     def _ask_solver(self) -> None:
         """Let the MIP solver try, if the model is small and no certificate is asked for."""
-        if self.incumbent.settings.option("certificate", None) is None:
+        if not self.certified:
             (part,) = self._parts
             rest = reduce(self.instance, part.free, part.included)
-            self._hand_over(rest, SHARE_OF_SOLVER, MOST_SECONDS_OF_SOLVER)
+            self._hand_over(rest, self.params.solver)
 
-    def _hand_over(self, rest: Reduced, share: float, most: float) -> bool:
+    def _hand_over(self, rest: Reduced, share: Share) -> bool:
         """Hand what is left to the MIP solver, if it is small; tell whether the gap is closed.
 
         What is better by less than the gap may still be there, so the part stays open.
         """
-        from qpopt.proofs.handover import hand_over  # pyomo takes a second to import
-
-        if not self.hands_over or not 0 < rest.n_select <= rest.n_free:
+        if self.finish is None or not 0 < rest.n_select <= rest.n_free:
             return False
-        return hand_over(self.incumbent, rest, self._part_of_time(share, most))
+        return hand_over(self.incumbent, rest, self.incumbent.clock.share(*share), self.finish)
 
     def _semidefinite(self) -> None:
-        if self.incumbent.settings.option("certificate", None) is None:
+        if not self.certified:
             (part,) = self._parts
             root = RootBound(self.instance, free=part.free, included=part.included)
         else:
             # A certificate has no words for what the linear relaxation has decided.
             root = RootBound(self.instance)
         self.root = root
-        patience = PATIENCE
+        patience = self.params.patience
         while True:
             self._improve(root, patience)
             over = root.finished or self.incumbent.proven or self._out_of_time()
-            if over or root.n_free <= BRANCH_BELOW:
+            if over or root.n_free <= self.params.branch_below:
                 return
-            if self._take_apart(root, patience > MOST_PATIENCE):
+            if self._take_apart(root, patience > self.params.most_patience):
                 return
             # What does not pay now may pay with a better bound.
             patience *= 2
@@ -281,8 +267,8 @@ class Proof:
         while not root.finished and not self._out_of_time():
             root.know(self.incumbent.objective)
             root.advance(self._out_of_time)
-            self.incumbent.lower_bound(root.bound)
-            self.incumbent.say(f"{root.n_free} features free")
+            self.incumbent.tighten(root.bound)
+            self.incumbent.enter(Phase.ROOT, f"{root.n_free} features free")
             self._narrow(root.free, root.included)
             self._save_sometimes()
             if self.incumbent.proven:
@@ -290,19 +276,21 @@ class Proof:
             recent.append(root.latest)
             if len(recent) > patience:
                 gain = recent[-1 - patience] - min(recent[-patience:])
-                if gain <= SLOW * abs(recent[-1]):
+                if gain <= self.params.slow * abs(recent[-1]):
                     break
         root.know(self.incumbent.objective)
         root.finish(self._out_of_time)
-        self.incumbent.lower_bound(root.bound)
+        self.incumbent.tighten(root.bound)
         self._narrow(root.free, root.included)
 
     def _take_apart(self, root: RootBound, in_any_case: bool) -> bool:
         """Split the most promising features off, if that leaves the others with better bounds."""
-        self.incumbent.say(f"{root.n_free} features free, each by itself")
-        parts = root.parts(CORE, self._out_of_time)
+        self.incumbent.enter(Phase.ROOT, f"{root.n_free} features free, each by itself")
+        parts = root.parts(self.params.core, self._out_of_time)
         gap = root.bound - self.incumbent.objective
-        pays = len(parts) == 1 or root.bound - parts[1].bound >= WORTH_TAKING_APART * gap
+        pays = (
+            len(parts) == 1 or root.bound - parts[1].bound >= self.params.worth_taking_apart * gap
+        )
         if pays or in_any_case:
             self._parts = parts
         return pays or in_any_case
@@ -331,9 +319,9 @@ class Proof:
         rest = reduce(self.instance, part.free, part.included)
         same = start is not None and np.array_equal(start.reduced.free, rest.free)
         relaxation = start.relaxation() if start is not None and same else None
-        seconds = self._part_of_time(SHARE_AFTER_BOUNDS, MOST_SECONDS_AFTER_BOUNDS)
+        seconds = self._part_of_time(self.params.enumeration_after_bounds)
         return self._look_at_all(rest, relaxation, seconds) or self._hand_over(
-            rest, SHARE_OF_SOLVER_AFTER_BOUNDS, MOST_SECONDS_OF_SOLVER_AFTER_BOUNDS
+            rest, self.params.solver_after_bounds
         )
 
     def _stop_branching(self) -> bool:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from qpopt.control.events import Event, Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.settings import Settings, Start
+from qpopt.control.limits import Limits
 from qpopt.errors import SolverFailure
-from qpopt.methods.compact import run_compact
 from qpopt.models.compact import compact_size
-from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.solution import TracePoint
+from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices, Reduced
-from qpopt.solvers.registry import find_solver
 
-SOLVER = "highs"
-"""The solver that is always there."""
+Finish = Callable[[Incumbent], None]
+"""Builds the model of an incumbent's instance and lets a MIP solver work on it."""
 
 MOST_VARIABLES = 4000
 """Larger compact models are not closed before branching on semidefinite bounds closes them."""
 
 
-def hand_over(incumbent: Incumbent, part: Reduced, seconds: float) -> bool:
+def hand_over(incumbent: Incumbent, part: Reduced, limits: Limits, finish: Finish) -> bool:
     """Let the MIP solver look for something better in a part, for some time.
 
     Parameters
@@ -32,8 +32,10 @@ def hand_over(incumbent: Incumbent, part: Reduced, seconds: float) -> bool:
         than its best solution.
     part
         What is left, with at least one feature to select and as many free ones.
-    seconds
-        When to give up.
+    limits
+        When to give up, and what else holds.
+    finish
+        What lets the solver work.
 
     Returns
     -------
@@ -45,33 +47,18 @@ def hand_over(incumbent: Incumbent, part: Reduced, seconds: float) -> bool:
         return False
     features = np.union1d(part.free, part.included)
 
-    def pass_on(point: TracePoint, note: str) -> None:
-        incumbent.say(f"{SOLVER} on {len(features)} features: {note}")
+    def pass_on(event: Event) -> None:
+        incumbent.enter(event.phase, f"{len(features)} features: {event.note}")
 
-    settings = incumbent.settings
-    inner = Incumbent(
-        instance,
-        Settings(
-            time_limit=seconds,
-            gap=settings.gap,
-            seed=settings.seed,
-            threads=settings.threads,
-            start=_start(incumbent, features),
-            report=pass_on,
-        ),
-        method="compact",
-        solver=SOLVER,
-    )
+    inner = Incumbent(instance, limits, start=_start(incumbent, features), on_event=pass_on)
     try:
-        inner.run(lambda: run_compact(inner, find_solver(SOLVER), quadratic=False))
+        inner.run(lambda: finish(inner))
     except SolverFailure as error:
         # The proof has other means to go on.
-        incumbent.say(str(error))
+        incumbent.enter(Phase.MIP, str(error))
     if inner.best is not None:
-        selection = features[inner.best.selection]
-        whole = incumbent.instance
-        incumbent.offer(selection, assign(whole.A, selection, whole.n_per_class))
-    incumbent.lower_bound(max(inner.bound, incumbent.objective))
+        incumbent.judge(features[inner.best.selection])
+    incumbent.tighten(max(inner.bound, incumbent.objective))
     if inner.interrupted:
         raise KeyboardInterrupt
     return incumbent.proven
@@ -90,9 +77,9 @@ def _restricted(instance: Instance, part: Reduced) -> Instance:
     )
 
 
-def _start(incumbent: Incumbent, features: Indices) -> Start | None:
+def _start(incumbent: Incumbent, features: Indices) -> Candidate | None:
     """Return the best solution in terms of the features of a part, if they hold it."""
     if incumbent.best is None or not np.isin(incumbent.best.selection, features).all():
         return None
     selection, assignment = incumbent.best
-    return Start(np.searchsorted(features, selection), assignment)
+    return Candidate(np.searchsorted(features, selection), assignment)

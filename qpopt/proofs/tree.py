@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from math import inf
 
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.problem.assignment import assign
 from qpopt.problem.part import Part
 from qpopt.proofs.node import Node
-from qpopt.search.enumerating import enumerate_part, n_selections
+from qpopt.search.enumeration import enumerate_part, n_selections
 
 ROUNDS_PER_NODE = 12
 
@@ -59,33 +59,33 @@ class Tree:
         """Go on until nothing better is left within the gap, or `stop` says so."""
         incumbent = self._incumbent
         while self._open and not stop():
-            incumbent.lower_bound(self.bound)
+            incumbent.tighten(self.bound)
             if incumbent.proven:
                 return
             node = self._open[0][2]
-            incumbent.say(f"{self.nodes} nodes, {len(self._open)} open")
+            incumbent.enter(Phase.BRANCH, f"{self.nodes} nodes, {len(self._open)} open")
             if not self._small(node, FEW_SELECTIONS):
                 node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
                 self._offer(node)
             if node.bound > incumbent.objective and self._small(node, self._too_many):
-                self._enumerate(node, stop)
+                self._enumerate(node)
             if node.bound <= incumbent.objective or node.decided is not None or node.empty:
                 self._replace_first()
             elif not stop():
                 self._replace_first(*node.split())
             self.nodes += 1
         if not self._open:
-            incumbent.lower_bound(incumbent.objective)
+            incumbent.tighten(incumbent.objective)
 
     def _small(self, node: Node, most: int) -> bool:
         """Tell whether there is something to choose, but little enough to look at all of it."""
         open_ = not node.empty and node.decided is None
         return open_ and n_selections(node.reduced) < min(most, self._too_many)
 
-    def _enumerate(self, node: Node, stop: Callable[[], bool]) -> None:
+    def _enumerate(self, node: Node) -> None:
         """Look at all selections of a node, if that is quickly done; its bound tells whether."""
         relaxation = None if node.semidefinite is None else node.semidefinite.relaxation()
-        if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, stop, relaxation):
+        if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, relaxation):
             node.bound = min(node.bound, self._incumbent.objective)
         else:
             self._too_many = n_selections(node.reduced) // FEWER
@@ -104,6 +104,4 @@ class Tree:
 
     def _offer(self, node: Node) -> None:
         if not node.empty:
-            chosen = node.rounded()
-            instance = self._incumbent.instance
-            self._incumbent.offer(chosen, assign(instance.A, chosen, instance.n_per_class))
+            self._incumbent.judge(node.rounded())

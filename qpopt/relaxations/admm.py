@@ -19,6 +19,7 @@ from scipy.linalg import LinAlgError, eigh
 
 from qpopt.cuts.quadric import Cut, Cuts
 from qpopt.cuts.thresholds import Thresholds
+from qpopt.kernels.admm import split_slack
 from qpopt.problem.subproblem import Floats, Indices
 
 DUAL_EMPHASIS = 0.03
@@ -87,8 +88,6 @@ class Admm:
         thresholds
             Cuts on what the classes gain, whose matrix is part of C; their shares are changed.
         """
-        from qpopt.kernels.admm import split_slack
-
         n, m, real = len(self.y), self.n_select, self.dtype.type
         inverse = 1.0 / self.penalty
         rows, trace = self._equalities(self.X)

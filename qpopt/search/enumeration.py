@@ -11,13 +11,22 @@ off its diagonal, every pair of chosen features uses up some of the offset.
 
 from __future__ import annotations
 
-from math import inf
+from math import comb, inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.limits import Clock
+from qpopt.kernels.enumeration import better_selections
 from qpopt.problem.subproblem import Indices, Reduced
+
+MOST_SELECTIONS = 10**16
+"""Parts with more selections are not worth a try: pruning leaves too many."""
+
+WORK_AT_ONCE = 50_000_000
+"""Additions between two looks at the clock: well below a second."""
 
 MOST_FOUND = 32
 """How many selections are handed out at once: their values may spare looking at later ones."""
@@ -105,8 +114,6 @@ class Enumeration:
             Whole selections, sorted. Every better one is in some answer by the time `finished` is
             true.
         """
-        from qpopt.kernels.enumeration import better_selections
-
         if self.finished:
             return []
         limit = objective - self._margin
@@ -122,6 +129,43 @@ class Enumeration:
 
     def _selection(self, positions: NDArray[np.int64]) -> Indices:
         return np.union1d(self._reduced.included, self._reduced.free[positions])
+
+
+def n_selections(reduced: Reduced) -> int:
+    """Return how many selections a part has."""
+    return comb(reduced.n_free, reduced.n_select)
+
+
+def enumerate_part(
+    incumbent: Incumbent, reduced: Reduced, seconds: float, relaxation: Relaxation | None = None
+) -> bool:
+    """Look at all selections of a part that may be better than the incumbent, for some time.
+
+    Parameters
+    ----------
+    incumbent
+        Gets better solutions; where its time is up, the rest is left.
+    reduced
+        The part, with at least one feature to select and as many free ones.
+    seconds
+        When to give up.
+    relaxation
+        What is known of the part; see `Enumeration`.
+
+    Returns
+    -------
+    bool
+        Whether all have been looked at: the part then holds nothing better than the incumbent.
+    """
+    part = Enumeration(reduced, relaxation)
+    steps = max(1, WORK_AT_ONCE // (reduced.n_classes * reduced.n_free))
+    clock = Clock(incumbent.clock.share(most=seconds))
+    while not part.finished:
+        if clock.over:
+            return False
+        for selection in part.advance(incumbent.objective, steps):
+            incumbent.judge(selection)
+    return True
 
 
 def _largest_sum(reduced: Reduced) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.kernels.greedy_fill import fill
 from qpopt.problem.instance import Instance
 from qpopt.search.integer_instance import Problem, in_units
 
@@ -30,8 +31,6 @@ def greedy(instance: Instance) -> NDArray[np.int64]:
 
 def greedy_selection(instance: Instance, problem: Problem) -> NDArray[np.int64]:
     """Do the same with a problem that is at hand."""
-    from qpopt.kernels.greedy_fill import fill  # numba takes a second to import
-
     selected = np.zeros(instance.n_select, np.int64)
     selected[: len(instance.include)] = instance.include
     fill(problem, selected, len(instance.include), problem.allowed, 1, np.ones(1, np.uint64))

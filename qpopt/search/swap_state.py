@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.kernels.swap import rebuild
 from qpopt.search.integer_instance import Problem
 
 
@@ -66,8 +67,6 @@ class State(NamedTuple):
 
 def new_state(problem: Problem, selection: NDArray[np.int64]) -> State:
     """Build the state of a selection from scratch."""
-    from qpopt.kernels.swap import rebuild  # numba takes a second to import
-
     n_classes, n_features = problem.A.shape
     n_select = len(selection)
     n_top = problem.n_listed + 1

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from qpopt.search.incumbent import Incumbent
+from qpopt.control.incumbent import Incumbent
+from qpopt.kernels.greedy_fill import fill
+from qpopt.kernels.tabu import tabu_search
+from qpopt.search.budget import Budget
 from qpopt.search.integer_instance import Problem
 from qpopt.search.population import Population
 from qpopt.search.swap_state import new_state
@@ -55,7 +58,9 @@ class Worker:
     problem, unit
         The instance in whole units, and the size of a unit.
     incumbent
-        The best solution so far, shared with other workers.
+        Judges selections and keeps the best one, shared with other workers.
+    budget
+        When to stop, shared likewise.
     seed
         Where chance comes from.
     starts
@@ -69,6 +74,7 @@ class Worker:
         problem: Problem,
         unit: float,
         incumbent: Incumbent,
+        budget: Budget,
         seed: SeedSequence,
         starts: Sequence[NDArray[np.int64]],
         *,
@@ -79,6 +85,7 @@ class Worker:
         self.problem = problem
         self.unit = unit
         self.incumbent = incumbent
+        self.budget = budget
         self.rng = np.random.default_rng(seed)
         self.starts = list(starts)
         self.sharing = sharing
@@ -91,8 +98,8 @@ class Worker:
         self.slack = 0.0
 
     def run(self) -> None:
-        """Search until the incumbent says that a limit is reached."""
-        while not self.incumbent.done:
+        """Search until a limit is reached."""
+        while not self.budget.done:
             if self.population.failures >= MOST_FAILURES:
                 self.population.clear()
             self.climb(self.next_start())
@@ -115,25 +122,23 @@ class Worker:
 
     def _adopt(self) -> None:
         """Take the incumbent in if another worker's is better than all members."""
-        members, objective = self.population.members, self.incumbent.objective
-        if members and self.incumbent.selection is not None and objective > members[0][0]:
-            self.population.add(objective, self.incumbent.selection)
+        members, best = self.population.members, self.incumbent.best
+        if members and best is not None and self.incumbent.objective > members[0][0]:
+            self.population.add(self.incumbent.judge(best.selection), best.selection)
 
     def climb(self, start: NDArray[np.int64]) -> None:
         """Run one tabu search and judge the best selections it met."""
-        from qpopt.kernels.tabu import tabu_search  # numba takes a second to import
-
         state = new_state(self.problem, start)
         k = self.problem.n_per_class
         gaps = state.top_value[:, k - 1].astype(np.int64) - state.top_value[:, k]
         self.auction.step[0] = max(int(gaps.mean()) // RAISES_PER_GAP, 1)
         forget(self.memory)
-        while not self.incumbent.done:
-            allotted = self.incumbent.allot(self.settings.steps_per_call)
+        while not self.budget.done:
+            allotted = self.budget.allot(self.settings.steps_per_call)
             made = tabu_search(
                 self.problem, state, self.memory, self.auction, allotted, self.settings.patience
             )
-            self.incumbent.made(made, allotted)
+            self.budget.made(made, allotted)
             if made < allotted:
                 break
             if self.memory.kept.max() * self.unit > self.incumbent.objective:
@@ -148,7 +153,7 @@ class Worker:
                 break
             estimate = float(self.memory.kept[i]) * self.unit
             hopeless = estimate + self.slack < self.incumbent.objective
-            if best is not None and (hopeless or self.incumbent.out_of_time):
+            if best is not None and (hopeless or self.budget.out_of_time):
                 break
             selection = self.memory.kept_selected[i].copy()
             objective = self.incumbent.judge(selection)
@@ -168,8 +173,6 @@ class Worker:
         self, part: NDArray[np.int64], among: NDArray[np.bool_], breadth: int
     ) -> NDArray[np.int64]:
         """Complete a part of a selection with features of a mask."""
-        from qpopt.kernels.greedy_fill import fill
-
         selected = np.zeros(self.n_select, np.int64)
         selected[: len(part)] = part
         fill(self.problem, selected, len(part), among, breadth, self.memory.random)

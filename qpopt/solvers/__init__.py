@@ -2,22 +2,22 @@
 
 from qpopt.solvers.base import (
     Availability,
-    Limits,
+    LicenceLimits,
     Solver,
     SolverInfo,
+    SolverRequest,
     SolverResult,
-    SolverSettings,
     Supports,
 )
 from qpopt.solvers.registry import find_solver, solver_names
 
 __all__ = [
     "Availability",
-    "Limits",
+    "LicenceLimits",
     "Solver",
     "SolverInfo",
+    "SolverRequest",
     "SolverResult",
-    "SolverSettings",
     "Supports",
     "find_solver",
     "solver_names",

@@ -1,6 +1,6 @@
 """What every solver is to qpopt: a name, what it can take, and one method.
 
-A solver of your own is a subclass of `Solver` with a `name` and a method `solve(model, settings)`,
+A solver of your own is a subclass of `Solver` with a `name` and a method `solve(model, request)`,
 announced by its package as an entry point::
 
     [options.entry_points]
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.limits import Limits
 from qpopt.models.compiled import CompiledModel, Rows
 from qpopt.problem.solution import Status
 
@@ -50,7 +51,7 @@ class Supports:
     warm_start: bool = False
 
 
-class Limits(NamedTuple):
+class LicenceLimits(NamedTuple):
     """The largest model that a licence allows."""
 
     variables: int
@@ -79,7 +80,7 @@ class Availability:
     installed: bool
     version: str = ""
     licensed: bool = True
-    limits: Limits | None = None
+    limits: LicenceLimits | None = None
     problem: str = ""
 
     @property
@@ -97,19 +98,13 @@ class SolverInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SolverSettings:
-    """How a solver is to proceed.
+class SolverRequest:
+    """What a solver is asked for.
 
     Parameters
     ----------
-    time_limit
-        Seconds; None for no limit.
-    gap
-        Stop when (bound − objective) / |objective| is at most this.
-    seed
-        Seed of everything random.
-    threads
-        How many threads to use; None leaves it to the solver.
+    limits
+        Seconds, gap, seed and threads.
     start
         A feasible solution to start from.
     lazy
@@ -118,10 +113,7 @@ class SolverSettings:
         Told of new solutions and bounds.
     """
 
-    time_limit: float | None = None
-    gap: float = 1e-4
-    seed: int = 0
-    threads: int | None = None
+    limits: Limits = field(default_factory=Limits)
     start: Floats | None = None
     lazy: Lazy | None = None
     on_progress: OnProgress | None = None
@@ -165,14 +157,14 @@ class Solver(ABC):
         return Availability(installed=True)
 
     @abstractmethod
-    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
+    def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model.
 
         Parameters
         ----------
         model
             The model; it fits what the solver supports and its limits.
-        settings
+        request
             The limits, the start, and whom to tell. A solver may ignore what it cannot do, but
             not the time limit.
 

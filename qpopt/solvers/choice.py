@@ -7,6 +7,9 @@ from qpopt.models.compiled import Size
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver, require, solver_names
 
+FORMS = ("auto", "quadratic", "linear")
+"""What the form of an objective may be asked to be."""
+
 
 def can_take(solver: Solver, size: Size) -> bool:
     """Tell whether a solver has what a model of this size and kind needs."""
@@ -92,6 +95,29 @@ def choose(name: str, sizes: list[Size], preference: tuple[str, ...]) -> Solver:
         f"No installed solver can take this model ({_needs(sizes[-1])}, "
         f"{sizes[-1].variables:,} variables). Try: {commands}"
     )
+
+
+def keep_quadratic(solver: Solver, sizes: list[Size], form: str = "auto") -> bool:
+    """Decide whether redundancy stays a product; "auto" keeps it where the solver can take it.
+
+    Parameters
+    ----------
+    solver
+        The solver.
+    sizes
+        The size of the model with products, and that without.
+    form
+        One of `FORMS`.
+
+    Raises
+    ------
+    UnsupportedModel, SolverLimit
+        If the solver cannot take the form asked for, or neither.
+    """
+    quadratic, linear = sizes
+    keep = _fits(solver, quadratic) if form == "auto" else form == "quadratic"
+    check(solver, quadratic if keep else linear)
+    return keep
 
 
 def _fits(solver: Solver, size: Size) -> bool:

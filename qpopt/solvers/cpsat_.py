@@ -20,8 +20,8 @@ from qpopt.solvers.base import (
     Availability,
     OnProgress,
     Solver,
+    SolverRequest,
     SolverResult,
-    SolverSettings,
     Supports,
 )
 from qpopt.solvers.solver_thread import Run
@@ -50,34 +50,40 @@ class CpSat(Solver):
         """Tell whether ortools is installed."""
         return package_availability("ortools", MODULE)
 
-    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
+    def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         cp_model = load(MODULE)
         scaled = scale_objective(model)
         built, variables = _build(cp_model, model, scaled)
-        if settings.start is not None:
-            start = np.rint(settings.start).astype(int).tolist()
+        if request.start is not None:
+            start = np.rint(request.start).astype(int).tolist()
             for variable, value in zip(variables, start, strict=True):
                 built.add_hint(variable, value)
         solver = cp_model.CpSolver()
         parameters = solver.parameters
-        parameters.relative_gap_limit = settings.gap
-        parameters.random_seed = settings.seed % 2**31
-        parameters.num_workers = settings.threads or os.cpu_count() or 1
+        parameters.relative_gap_limit = request.limits.gap
+        parameters.random_seed = request.limits.seed % 2**31
+        parameters.num_workers = request.limits.threads or os.cpu_count() or 1
         if parameters.num_workers < PORTFOLIO:
             parameters.subsolvers.extend(FIRST_WORKERS)
-        if settings.time_limit is not None:
-            parameters.max_time_in_seconds = max(settings.time_limit, 0.0)
+        if request.limits.time_limit is not None:
+            parameters.max_time_in_seconds = max(request.limits.time_limit, 0.0)
         # Ctrl-C is the business of `Run`; CP-SAT's own handler would take it away from Python.
         parameters.catch_sigint_signal = False
         run = Run(solver.stop_search)
         reporter = None
-        if settings.on_progress is not None:
-            tell = run.guard(settings.on_progress, None)
+        bounds: list[float] = []
+        tell = run.guard(request.on_progress or _tell_nobody, None)
+
+        def on_bound(bound: float) -> None:
+            bounds.append(bound)
+            tell(None, scaled.bound(bound))
+
+        solver.best_bound_callback = on_bound
+        if request.on_progress is not None:
             reporter = _reporter(cp_model, tell, scaled)
-            solver.best_bound_callback = lambda bound: tell(None, scaled.bound(bound))
         ended = run.wait_for(lambda: solver.solve(built, reporter))
-        return _result(cp_model, solver, ended, model, scaled, run.interrupted)
+        return _result(cp_model, solver, ended, model, scaled, bounds, run.interrupted)
 
 
 class ScaledObjective(NamedTuple):
@@ -157,6 +163,10 @@ def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tupl
     return built, variables
 
 
+def _tell_nobody(x: NDArray[np.float64] | None, bound: float | None) -> None:
+    pass
+
+
 def _reporter(cp_model: Any, tell: OnProgress, scaled: ScaledObjective) -> Any:
     class Reporter(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         """Hands every solution on."""
@@ -174,13 +184,16 @@ def _result(
     ended: Any,
     model: CompiledModel,
     scaled: ScaledObjective,
+    bounds: list[float],
     interrupted: bool,
 ) -> SolverResult:
     if ended == cp_model.INFEASIBLE:
         return SolverResult(Status.INFEASIBLE)
     found = ended in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     x = np.array(solver.response_proto.solution, dtype=np.float64) if found else None
-    bound = scaled.bound(solver.best_objective_bound)
+    # Ended before it knew anything, CP-SAT calls 0 its bound: only what it has told then counts.
+    known = solver.best_objective_bound if found else min(bounds, default=np.inf)
+    bound = scaled.bound(known)
     if ended == cp_model.OPTIMAL:
         status = Status.OPTIMAL
     elif interrupted:

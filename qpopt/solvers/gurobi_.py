@@ -17,16 +17,16 @@ from qpopt.solvers.availability import load, package_availability
 from qpopt.solvers.base import (
     Availability,
     Lazy,
-    Limits,
+    LicenceLimits,
     OnProgress,
     Solver,
+    SolverRequest,
     SolverResult,
-    SolverSettings,
     Supports,
 )
 from qpopt.solvers.solver_thread import Run
 
-SIZE_LIMITED = Limits(variables=2000, rows=2000, quadratic_variables=200)
+SIZE_LIMITED = LicenceLimits(variables=2000, rows=2000, quadratic_variables=200)
 """What the licence inside the package allows."""
 TOO_LARGE = 10010
 """Gurobi's error number for a model beyond a size-limited licence."""
@@ -54,23 +54,23 @@ class Gurobi(Solver):
             True, package.version, licensed=not limited, limits=SIZE_LIMITED if limited else None
         )
 
-    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
+    def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         gurobipy = load("gurobipy")
         with gurobipy.Model(env=_environment()) as built:
             x = _build(gurobipy, built, model)
-            built.Params.MIPGap = settings.gap
+            built.Params.MIPGap = request.limits.gap
             built.Params.MIPGapAbs = 0.0
-            built.Params.Seed = settings.seed % 2_000_000_000
-            if settings.threads is not None:
-                built.Params.Threads = settings.threads
-            if settings.time_limit is not None:
-                built.Params.TimeLimit = max(settings.time_limit, 0.0)
-            if settings.start is not None:
-                x.Start = settings.start
+            built.Params.Seed = request.limits.seed % 2_000_000_000
+            if request.limits.threads is not None:
+                built.Params.Threads = request.limits.threads
+            if request.limits.time_limit is not None:
+                built.Params.TimeLimit = max(request.limits.time_limit, 0.0)
+            if request.start is not None:
+                x.Start = request.start
             run = Run(built.terminate)
-            built.Params.LazyConstraints = int(settings.lazy is not None)
-            callback = _Callback(gurobipy, x, settings.lazy, settings.on_progress)
+            built.Params.LazyConstraints = int(request.lazy is not None)
+            callback = _Callback(gurobipy, x, request.lazy, request.on_progress)
             guarded = run.guard(callback, None)
             run.wait_for(lambda: built.optimize(guarded))
             result = _result(gurobipy, built, x, model, run.interrupted)

@@ -11,7 +11,7 @@ from qpopt.models.compiled import CompiledModel, Kind
 from qpopt.problem.solution import Status
 from qpopt.problem.tolerances import outward
 from qpopt.solvers.availability import load, package_availability
-from qpopt.solvers.base import Availability, Solver, SolverResult, SolverSettings, Supports
+from qpopt.solvers.base import Availability, Solver, SolverRequest, SolverResult, Supports
 from qpopt.solvers.solver_thread import LeftBehind, Run
 
 OVERRUN = 0.1
@@ -33,7 +33,7 @@ class Highs(Solver):
         """Tell whether highspy is installed."""
         return package_availability("highspy", "highspy")
 
-    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
+    def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         highspy = load("highspy")
         if any(run.busy for run in _left_behind):
@@ -46,19 +46,19 @@ class Highs(Solver):
         highs = highspy.Highs()
         options = {
             "output_flag": False,
-            "mip_rel_gap": settings.gap,
+            "mip_rel_gap": request.limits.gap,
             "mip_abs_gap": 0.0,
-            "random_seed": settings.seed % 2**31,
-            "threads": settings.threads or 0,
+            "random_seed": request.limits.seed % 2**31,
+            "threads": request.limits.threads or 0,
         }
-        if settings.time_limit is not None:
-            options["time_limit"] = max(settings.time_limit, 0.0)
+        if request.limits.time_limit is not None:
+            options["time_limit"] = max(request.limits.time_limit, 0.0)
         for option, value in options.items():
             highs.setOptionValue(option, value)
         _pass_model(highs, model)
-        if settings.start is not None:
+        if request.start is not None:
             columns = np.arange(model.n_variables, dtype=np.int32)
-            highs.setSolution(model.n_variables, columns, settings.start)
+            highs.setSolution(model.n_variables, columns, request.start)
         stopped = False
 
         def stop() -> None:
@@ -73,15 +73,17 @@ class Highs(Solver):
 
         highs.cbMipInterrupt += poll
         highs.cbSimplexInterrupt += poll
-        if settings.on_progress is not None:
-            tell = run.guard(settings.on_progress, None)
+        if request.on_progress is not None:
+            tell = run.guard(request.on_progress, None)
             highs.cbMipImprovingSolution += lambda event: tell(
                 np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
             )
             highs.cbMipLogging += lambda event: tell(None, _bound(event.data_out.mip_dual_bound))
         patience = None
-        if settings.time_limit is not None:
-            patience = settings.time_limit + max(LEAST_OVERRUN, OVERRUN * settings.time_limit)
+        if request.limits.time_limit is not None:
+            patience = request.limits.time_limit + max(
+                LEAST_OVERRUN, OVERRUN * request.limits.time_limit
+            )
         try:
             run.wait_for(highs.run, patience)
         except LeftBehind:

@@ -8,12 +8,13 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.errors import SolverFailure
 from qpopt.models.compiled import CompiledModel, Rows
 from qpopt.models.warm_start import start_vector
 from qpopt.problem.solution import Status
-from qpopt.solvers.base import Solver, SolverResult, SolverSettings
+from qpopt.solvers.base import Solver, SolverRequest, SolverResult
 
 Separate = Callable[[NDArray[np.float64]], Rows | None]
 """Given a solution of the model, return the missing constraints that it breaks, or None."""
@@ -50,15 +51,17 @@ def solve_lazily(
     rounds: list[dict[str, float | int | str]] = []
     incumbent.details["rounds"] = rounds
     native = callbacks and solver.supports.lazy_callback
-    while not incumbent.out_of_time:
+    while not incumbent.clock.over:
         began = perf_counter()
-        incumbent.say(f"round {len(rounds) + 1}, {sum(int(r['added']) for r in rounds)} cuts")
+        incumbent.enter(
+            Phase.MIP, f"round {len(rounds) + 1}, {sum(int(r['added']) for r in rounds)} cuts"
+        )
         result = _solve(model, solver, incumbent, separate if native else None)
         cuts = None
         if result.x is not None:
-            incumbent.offer_selection(model.block("s", result.x))
+            incumbent.offer_values(model.block("s", result.x))
             cuts = separate(np.rint(result.x)) if separate is not None else None
-        incumbent.lower_bound(result.bound)
+        incumbent.tighten(result.bound)
         rounds.append(
             {
                 "seconds": perf_counter() - began,
@@ -74,29 +77,25 @@ def solve_lazily(
 def _solve(
     model: CompiledModel, solver: Solver, incumbent: Incumbent, separate: Separate | None
 ) -> SolverResult:
-    settings = incumbent.settings
     start = None
     if incumbent.best is not None and solver.supports.warm_start:
         start = start_vector(incumbent.instance, model, *incumbent.best)
 
     def on_progress(x: NDArray[np.float64] | None, bound: float | None) -> None:
         if x is not None:
-            incumbent.offer_selection(model.block("s", x))
-        incumbent.lower_bound(bound)
+            incumbent.offer_values(model.block("s", x))
+        incumbent.tighten(bound)
 
     def lazy(x: NDArray[np.float64]) -> Rows | None:
         assert separate is not None
         # The solver will not keep a solution that breaks something, so it is repaired here.
-        incumbent.offer_selection(model.block("s", x))
+        incumbent.offer_values(model.block("s", x))
         return separate(np.rint(x))
 
     result = solver.solve(
         model,
-        SolverSettings(
-            time_limit=incumbent.remaining,
-            gap=settings.gap,
-            seed=settings.seed,
-            threads=settings.threads,
+        SolverRequest(
+            incumbent.clock.share(),
             start=start,
             lazy=None if separate is None else lazy,
             on_progress=on_progress,

@@ -17,8 +17,8 @@ from qpopt.solvers.base import (
     Lazy,
     OnProgress,
     Solver,
+    SolverRequest,
     SolverResult,
-    SolverSettings,
     Supports,
 )
 from qpopt.solvers.solver_thread import Run
@@ -41,25 +41,25 @@ class Scip(Solver):
         """Tell whether pyscipopt is installed."""
         return package_availability("pyscipopt", "pyscipopt")
 
-    def solve(self, model: CompiledModel, settings: SolverSettings) -> SolverResult:
+    def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
         pyscipopt = load("pyscipopt")
         scip = pyscipopt.Model()
         scip.hideOutput()
-        scip.setParam("limits/gap", settings.gap)
-        scip.setParam("randomization/randomseedshift", settings.seed % 2**31)
+        scip.setParam("limits/gap", request.limits.gap)
+        scip.setParam("randomization/randomseedshift", request.limits.seed % 2**31)
         # Ctrl-C is the business of `Run`.
         scip.setParam("misc/catchctrlc", False)
-        if settings.time_limit is not None:
-            scip.setParam("limits/time", max(settings.time_limit, 0.0))
+        if request.limits.time_limit is not None:
+            scip.setParam("limits/time", max(request.limits.time_limit, 0.0))
         built = _Built(pyscipopt, scip, model)
         run = Run(scip.interruptSolve)
-        if settings.lazy is not None:
-            built.check_with(run.guard(settings.lazy, None))
-        if settings.on_progress is not None:
-            built.report_to(run.guard(settings.on_progress, None))
-        if settings.start is not None:
-            built.start_from(settings.start)
+        if request.lazy is not None:
+            built.check_with(run.guard(request.lazy, None))
+        if request.on_progress is not None:
+            built.report_to(run.guard(request.on_progress, None))
+        if request.start is not None:
+            built.start_from(request.start)
         run.wait_for(scip.optimizeNogil)
         return built.result(run.interrupted)
 

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from math import fsum, inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from qpopt.control.events import Event, OnEvent, Phase
+from qpopt.control.progress import following
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
-from qpopt.problem.solution import OPTIMAL_GAP, Solution, Status
+from qpopt.problem.solution import Solution, Status, TracePoint
+from qpopt.problem.tolerances import OPTIMAL_GAP
+from qpopt.verification.certificate_check import check_certificate
 
 if TYPE_CHECKING:
     from qpopt.proofs.certificate import Certificate
@@ -77,6 +81,7 @@ def verify(
     *,
     tolerance: float = 1e-6,
     certificate: Certificate | None = None,
+    progress: bool | OnEvent = False,
 ) -> Verification:
     """Check a solution by recomputing what it claims, its bound only where a certificate is given.
 
@@ -91,6 +96,8 @@ def verify(
     certificate
         A proof of the bound, to be checked as well. Without it a bound, and with it the status
         `optimal`, is taken for what it is: a claim.
+    progress
+        True shows a live line where there is a terminal; a function is called with every `Event`.
 
     Returns
     -------
@@ -99,6 +106,16 @@ def verify(
         `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`,
         `certificate`.
     """
+    with following(progress) as on_event:
+        if on_event is not None:
+            known = TracePoint(0.0, solution.objective, solution.bound)
+            on_event(Event(Phase.VERIFY, known, "recomputing what the solution claims"))
+        return _checked(instance, solution, tolerance, certificate)
+
+
+def _checked(
+    instance: Instance, solution: Solution, tolerance: float, certificate: Certificate | None
+) -> Verification:
     violations: list[Violation] = []
 
     def report(code: str, message: str) -> None:
@@ -147,8 +164,6 @@ def _certificate_violations(
     tolerance: float,
 ) -> list[Violation]:
     """Check that a certificate proves the bound, with no better objective than this solution's."""
-    from qpopt.verification.certificate_check import check_certificate
-
     try:
         proven = check_certificate(instance, certificate)
     except InvalidCertificate as error:

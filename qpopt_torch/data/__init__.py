@@ -1,1 +1,5 @@
-"""Batches, ranks and images."""
+"""Batches, ranks, seeds and images."""
+
+from qpopt_torch.data.image_folder import ImageFolder
+
+__all__ = ["ImageFolder"]

@@ -1,16 +1,91 @@
-"""Reading batches of any usual form, and saying clearly what is wrong with them."""
+"""The one loop over a loader: batches of any usual form, and what is wrong with them."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from qpopt_torch.errors import LoaderError
+from qpopt.control.progress import Bar
+from qpopt_torch.data.distributed import is_first, repeated_samples
+from qpopt_torch.errors import EmptyLoader, LoaderError
 
 LABEL_KEYS = ("labels", "label", "target", "targets")
+
+logger = logging.getLogger("qpopt")
+
+
+def batches(
+    loader: Iterable[Any],
+    model: nn.Module,
+    n_classes: int | None = None,
+    *,
+    begun: Iterable[Any] | None = None,
+    repeated: bool = False,
+    empty: bool = False,
+    title: str = "",
+    progress: bool = True,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield inputs and labels of every batch, checked and on the device of a model.
+
+    Parameters
+    ----------
+    loader
+        Batches of inputs and labels.
+    model
+        Its first parameter tells device and precision.
+    n_classes
+        The number of classes; without it, labels are not checked.
+    begun
+        The batches of the loader, as `begin` gives them, if some were looked at before.
+    repeated
+        Whether to give samples that a DistributedSampler repeats to give all ranks as many.
+    empty
+        Whether no batch at all is fine, as it is for one of several ranks.
+    title
+        What the bar says; there is none without it.
+    progress
+        Whether to show a progress bar on a terminal.
+
+    Raises
+    ------
+    LoaderError
+        If there are no batches, or they cannot be used.
+    """
+    left = None
+    if not repeated and (n_repeated := repeated_samples(loader)):
+        logger.warning("Leaving out %d samples that the DistributedSampler repeats.", n_repeated)
+        left = len(loader.sampler) - n_repeated  # type: ignore[attr-defined]
+    number = -1
+    shown = progress and bool(title) and is_first()
+    with Bar(title, batch_count(loader), progress=shown) as bar:
+        for number, batch in enumerate(loader if begun is None else begun):
+            x, y = split(batch, number)
+            if left is not None:
+                x, y = x[:left], y[:left]
+                left -= len(x)
+            if n_classes is not None:
+                y = check_labels(y, len(x), n_classes, number)
+            x = to_model(x, model)
+            if left is None or len(x):
+                yield x, y.to(x.device)
+            bar.advance()
+    if left:
+        raise LoaderError("The loader gave fewer samples than its DistributedSampler.")
+    if number < 0 and not empty:
+        raise nothing_in(loader)
+
+
+def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any]]:
+    """Return the inputs of the first batch, and all batches, the first among them."""
+    reading = iter(loader)
+    if (first := next(reading, None)) is None:
+        raise nothing_in(loader)
+    return to_model(split(first, 0)[0], model), chain([first], reading)
 
 
 def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
@@ -86,25 +161,20 @@ def batch_count(loader: Iterable[Any]) -> int | None:
         return None
 
 
-def can_be_read_again(loader: Iterable[Any]) -> bool:
-    """Whether a second pass over the loader gives its batches again: not so for an iterator."""
-    return not isinstance(loader, Iterator)
-
-
-def require_rereadable(loader: Iterable[Any], name: str, why: str) -> None:
-    """Raise unless the loader can be read more than once."""
-    if not can_be_read_again(loader):
+def require_rereadable(loader: Iterable[Any] | None, name: str, why: str) -> None:
+    """Raise if there is a loader that can be read only once."""
+    if isinstance(loader, Iterator):
         raise LoaderError(
             f"{name} is an iterator, which can be read only once, but {why}; pass a DataLoader or "
             "a list of batches."
         )
 
 
-def nothing_in(loader: Iterable[Any]) -> LoaderError:
+def nothing_in(loader: Iterable[Any]) -> EmptyLoader:
     """Return the error for a loader that gave no batch."""
-    if can_be_read_again(loader):
-        return LoaderError("The loader is empty: it gave no batch.")
-    return LoaderError(
+    if not isinstance(loader, Iterator):
+        return EmptyLoader("The loader is empty: it gave no batch.")
+    return EmptyLoader(
         "The loader gave no batch: it is an iterator that has been read to its end before; pass "
         "a DataLoader or a list of batches."
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import torch.distributed as dist
@@ -13,9 +15,24 @@ from qpopt import QpoptError
 T = TypeVar("T")
 
 
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
 def active() -> bool:
     """Whether a group of processes is at work."""
-    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+    if _alone.get() or not (dist.is_available() and dist.is_initialized()):
+        return False
+    return dist.get_world_size() > 1
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let this process work in the block as if there were no others."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 def is_first() -> bool:

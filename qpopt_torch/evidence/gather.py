@@ -12,13 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
 from qpopt_torch.evidence.top_samples import Shelf
-from qpopt_torch.metrics.evaluate import Meter
-from qpopt_torch.metrics.watched import Watched
-from qpopt_torch.sparse.classifier import Features, SparseClassifier
+from qpopt_torch.metrics.evaluate import MetricCollection
+from qpopt_torch.network.observation import Features
+from qpopt_torch.sparse.classifier import SparseClassifier
 
 PER_CLASS, PER_FEATURE, PER_FEATURE_AND_CLASS, N_DECISIONS = 4, 12, 2, 96
 
@@ -97,6 +98,11 @@ class Evidence:
         means: NDArray[np.float64] = sums / counts[:, None]
         return means
 
+    def mean(self, c: int, column: int) -> float | None:
+        """Return the mean of a feature in a class; None without samples."""
+        value = float(self.class_means[c, column])
+        return None if np.isnan(value) else value
+
     @cached_property
     def heat_range(self) -> NDArray[np.float64] | None:
         """Where the heat maps of every feature begin and end, n_select × 2; None without maps.
@@ -112,6 +118,11 @@ class Evidence:
         return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
 
 
+def columns_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return where a mask of features is true."""
+    return tuple(np.flatnonzero(mask).tolist())
+
+
 def gather(
     model: SparseClassifier,
     loader: Iterable[Any],
@@ -119,8 +130,8 @@ def gather(
     class_names: Sequence[str] | None = None,
     to_image: ToImage | None = None,
     n_decisions: int = N_DECISIONS,
-    decisions: Meter | None = None,
-    features: Meter | None = None,
+    decisions: MetricCollection | None = None,
+    features: MetricCollection | None = None,
     progress: bool = True,
 ) -> Evidence:
     """Look at every sample once and keep what explanations need.
@@ -148,14 +159,17 @@ def gather(
     data = getattr(loader, "dataset", None)
     if to_image is None and isinstance(data, ImageFolder):
         to_image = (data.mean.flatten().tolist(), data.std.flatten().tolist())
-    watched = Watched(model, loader)
     gathering = _Gathering(model, n_decisions, to_image)
-    for x, labels, seen in watched.batches(loader, "explain", progress=progress):
-        gathering.add(x, labels, seen)
-        if decisions is not None:
-            decisions.add_decisions(seen, labels)
-        if features is not None:
-            features.add_features(seen, labels)
+    with model.observe() as seen:
+        for x, labels in batches(
+            loader, model, model.head.n_classes, title="explain", progress=progress
+        ):
+            model(x)
+            gathering.add(x, labels.cpu(), seen)
+            if decisions is not None:
+                decisions.add_decisions(seen, labels)
+            if features is not None:
+                features.add_features(seen, labels)
     return gathering.evidence(names)
 
 
@@ -180,7 +194,7 @@ class _Gathering:
         values = ((seen.features.detach().double().cpu() - self.mean) / self.std).numpy()
         logits = values @ self.assignment.T
         predictions = seen.logits.argmax(1).cpu()
-        self.labels.append(labels.cpu())
+        self.labels.append(labels)
         self.predictions.append(predictions)
         self.values.append(values.astype(np.float32))
         self._offer_features(first, values, labels)

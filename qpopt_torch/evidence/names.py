@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from qpopt_torch.errors import ModelError
-from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.sparse.classifier import SparseClassifier, class_number
 
 
 class Names:
@@ -43,17 +43,7 @@ class Names:
 
     def class_number(self, c: int | str) -> int:
         """Return the number of a class given by number or name."""
-        if isinstance(c, str):
-            if c not in self.classes:
-                near = [name for name in self.classes if c.lower() in name.lower()][:5]
-                hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-                raise ModelError(f"There is no class named {c!r}.{hint}")
-            return self.classes.index(c)
-        if not 0 <= c < len(self.classes):
-            raise ModelError(
-                f"There is no class {c}; the classes are 0 to {len(self.classes) - 1}."
-            )
-        return int(c)
+        return class_number(c, len(self.classes), self.classes)
 
     def feature_column(self, d: int | str) -> int:
         """Return the column of a feature given by its index in the dense model or its name."""

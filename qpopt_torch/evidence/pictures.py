@@ -49,12 +49,13 @@ class Picture:
         that of the screen.
         """
         x = x.detach().cpu()
+        x = x.float() if x.is_floating_point() else x
         if callable(to_image):
             return cls("image", _small(_pixels(to_image(x))))
         if not x.is_floating_point() or x.ndim not in (1, 2, 3) or 0 in x.shape:
             return cls("none", np.zeros(0))
         if x.ndim < 3:
-            lines = x.float().reshape(-1, x.shape[-1])
+            lines = x.reshape(-1, x.shape[-1])
             return cls("series", _shorter(lines).numpy())
         if to_image is not None:
             mean, std = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in to_image)
@@ -63,9 +64,9 @@ class Picture:
                     f"to_image has {len(mean)} means and {len(std)} deviations; the inputs have "
                     f"{len(x)} channels."
                 )
-            shown = (x.float() * std + mean).clamp(0, 1)
+            shown = (x * std + mean).clamp(0, 1)
         else:
-            shown = torch.nan_to_num(x.float())
+            shown = torch.nan_to_num(x)
             low, high = shown.min(), shown.max()
             shown = (shown - low) / (high - low if high > low else 1.0)
         if len(shown) != 3:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from qpopt_torch.evidence.gather import Evidence
+from qpopt_torch.evidence.gather import Evidence, columns_in
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import draw_picture, plain, subplots
+from qpopt_torch.explain.plotting import draw_feature, draw_picture, plain, subplots
 
 SHOWN = 3
 
@@ -39,12 +37,12 @@ class ClassExplanation(Explanation):
 
     def shared_with(self, column: int) -> tuple[int, ...]:
         """Return the other classes that use a feature."""
-        others = np.flatnonzero(self.evidence.assignment[:, column])
-        return tuple(int(c) for c in others if c != self.number)
+        users = columns_in(self.evidence.assignment[:, column])
+        return tuple(c for c in users if c != self.number)
 
     def to_dict(self) -> dict[str, Any]:
         """Return class, features, their means and the samples that show them."""
-        names, means = self.evidence.names, self.evidence.class_means[self.number]
+        names = self.evidence.names
         return {
             "class": names.classes[self.number],
             "number": self.number,
@@ -53,7 +51,7 @@ class ClassExplanation(Explanation):
                 {
                     "feature": names.selection[j],
                     "name": names.features[j],
-                    "mean": None if np.isnan(means[j]) else float(means[j]),
+                    "mean": self.evidence.mean(self.number, j),
                     "shared_with": [names.classes[c] for c in self.shared_with(j)],
                     "strongest": list(self.evidence.of_feature[j]),
                 }
@@ -85,20 +83,14 @@ class ClassExplanation(Explanation):
             sample = evidence.samples[index]
             draw_picture(axes[row, 0], sample.picture)
             for place, j in enumerate(self.columns, start=1):
-                heat = None if sample.maps is None else sample.maps[j]
-                draw_picture(
-                    axes[row, place], sample.picture, heat, None if limits is None else limits[j]
-                )
+                draw_feature(axes[row, place], sample.picture, sample.maps, limits, j)
                 axes[row, place].set_xlabel(f"{sample.values[j]:+.2f}", fontsize=8)
         axes[-1, 0].axis("off")
         axes[-1, 0].text(0.5, 0.5, "strongest\nof any class", ha="center", va="center", fontsize=8)
         for place, j in enumerate(self.columns, start=1):
             axes[0, place].set_title(plain(names.features[j]), fontsize=9)
             strongest = evidence.samples[evidence.of_feature[j][0]]
-            heat = None if strongest.maps is None else strongest.maps[j]
-            draw_picture(
-                axes[-1, place], strongest.picture, heat, None if limits is None else limits[j]
-            )
+            draw_feature(axes[-1, place], strongest.picture, strongest.maps, limits, j)
             axes[-1, place].set_xlabel(plain(names.classes[strongest.label])[:24], fontsize=7)
         fig.suptitle(plain(self.title), fontsize=11)
         return fig, axes
@@ -107,6 +99,4 @@ class ClassExplanation(Explanation):
 def explain_class(evidence: Evidence, c: int | str) -> ClassExplanation:
     """Explain a class, given by number or name, by its features."""
     number = evidence.names.class_number(c)
-    return ClassExplanation(
-        evidence, number, tuple(np.flatnonzero(evidence.assignment[number]).tolist())
-    )
+    return ClassExplanation(evidence, number, columns_in(evidence.assignment[number]))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from qpopt_torch.errors import ModelError
-from qpopt_torch.evidence.gather import Evidence
+from qpopt_torch.evidence.gather import Evidence, columns_in
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import draw_picture, plain, subplots
+from qpopt_torch.explain.plotting import draw_feature, plain, subplots
 
 SHOWN = 2
 
@@ -44,17 +42,14 @@ class Contrast(Explanation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the features of both and of each, with their means in both classes."""
-        names, means = self.evidence.names, self.evidence.class_means
+        names = self.evidence.names
 
         def described(columns: tuple[int, ...]) -> list[dict[str, Any]]:
             return [
                 {
                     "feature": names.selection[j],
                     "name": names.features[j],
-                    "means": [
-                        None if np.isnan(means[c, j]) else float(means[c, j])
-                        for c in (self.first, self.second)
-                    ],
+                    "means": [self.evidence.mean(c, j) for c in (self.first, self.second)],
                 }
                 for j in columns
             ]
@@ -92,8 +87,7 @@ class Contrast(Explanation):
             owner = self.first if j in self.only_first else self.second
             for place, (c, index) in enumerate(pairs):
                 sample, axis = evidence.samples[index], axes[row, place]
-                heat = None if sample.maps is None else sample.maps[j]
-                draw_picture(axis, sample.picture, heat, None if limits is None else limits[j])
+                draw_feature(axis, sample.picture, sample.maps, limits, j)
                 axis.set_xlabel(f"{sample.values[j]:+.2f}", fontsize=8)
                 if row == 0:
                     axis.set_title(plain(names.classes[c])[:26], fontsize=9)
@@ -109,7 +103,4 @@ def explain_contrast(evidence: Evidence, first: int | str, second: int | str) ->
     if a == b:
         raise ModelError("A contrast needs two different classes.")
     of_a, of_b = evidence.assignment[a], evidence.assignment[b]
-    shared, only_a, only_b = (
-        tuple(np.flatnonzero(mask).tolist()) for mask in (of_a & of_b, of_a & ~of_b, of_b & ~of_a)
-    )
-    return Contrast(evidence, a, b, shared, only_a, only_b)
+    return Contrast(evidence, a, b, *map(columns_in, (of_a & of_b, of_a & ~of_b, of_b & ~of_a)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -16,76 +15,20 @@ from qpopt_torch.errors import LoaderError
 from qpopt_torch.evidence.gather import Evidence, Sample
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
+from qpopt_torch.explain.decision_terms import (
+    Change,
+    Misleading,
+    Sum,
+    change_to,
+    misleading_feature,
+    sum_of,
+)
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import draw_picture, draw_values, plain, subplots
-from qpopt_torch.network.observation import evaluating
-from qpopt_torch.sparse.classifier import Features, SparseClassifier
+from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
+from qpopt_torch.network.observation import Features
+from qpopt_torch.sparse.classifier import SparseClassifier
 
 RIVALS = 2
-
-
-@dataclass(frozen=True)
-class Sum:
-    """The logit of a class: the values of its features, added up.
-
-    Parameters
-    ----------
-    number
-        The class.
-    columns, values
-        Its features, as columns of the selection, and their values.
-    """
-
-    number: int
-    columns: tuple[int, ...]
-    values: tuple[float, ...]
-
-    @property
-    def logit(self) -> float:
-        """The sum."""
-        return float(sum(self.values))
-
-
-@dataclass(frozen=True)
-class Change:
-    """What would have to change for a rival to win.
-
-    Parameters
-    ----------
-    rival
-        The class.
-    lead
-        The logit of the predicted class minus that of the rival.
-    lower, raise_
-        Features of the predicted class alone and of the rival alone, as columns. Lowering one of
-        the former, or raising one of the latter, by more than `lead` changes the decision.
-    """
-
-    rival: int
-    lead: float
-    lower: tuple[int, ...]
-    raise_: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Misleading:
-    """The feature behind a wrong decision.
-
-    Parameters
-    ----------
-    column
-        The feature, as a column of the selection.
-    value, usual
-        Its value here, and its mean in the true class.
-    fired
-        True if it is a feature of the predicted class that fired, False if it is one of the true
-        class that is missing.
-    """
-
-    column: int
-    value: float
-    usual: float
-    fired: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +149,7 @@ class Decision(Explanation):
                 axis.axis("off")
             for axis, j, value in zip(row[1:-1], total.columns, total.values, strict=False):
                 axis.axis("on")
-                limits = None if self.limits is None else self.limits[j]
-                draw_picture(
-                    axis, self.picture, None if self.maps is None else self.maps[j], limits
-                )
+                draw_feature(axis, self.picture, self.maps, self.limits, j)
                 axis.set_title(plain(self.names.features[j]), fontsize=8)
                 axis.set_xlabel(f"{value:+.2f}", fontsize=8)
             draw_values(
@@ -269,15 +209,15 @@ def _look(model: SparseClassifier, x: Tensor) -> tuple[Tensor, Features]:
     # The shape alone does not tell a grey image from a batch of one: the model has to.
     candidates = [x[None], x] if x.ndim > 1 and len(x) == 1 else [x[None]]
     problem: Exception | None = None
-    with evaluating(model), torch.no_grad():
-        for batch in candidates:
-            try:
-                seen = model.features(to_model(batch, model))
-            except (RuntimeError, ValueError, IndexError) as error:
-                problem = error
-            else:
-                if seen.features.shape == (1, len(model.selection)):
-                    return batch, seen
+    for batch in candidates:
+        try:
+            with model.observe() as seen:
+                model(to_model(batch, model))
+        except (RuntimeError, ValueError, IndexError) as error:
+            problem = error
+        else:
+            if seen.features.shape == (1, len(model.selection)):
+                return batch, seen
     raise LoaderError(
         f"The model does not take an input of the shape {tuple(x.shape)}; pass one sample"
         + (f". ({problem})" if problem else ".")
@@ -301,50 +241,16 @@ def decision_on(
     known = sample.label >= 0
     if known and sample.label not in shown:
         shown.append(sample.label)
-    sums = []
-    for c in shown:
-        columns = tuple(np.flatnonzero(assignment[c]).tolist())
-        sums.append(Sum(c, columns, tuple(float(sample.values[j]) for j in columns)))
-    own = assignment[sample.prediction]
-    changes = tuple(
-        Change(
-            c,
-            float(logits[sample.prediction] - logits[c]),
-            tuple(np.flatnonzero(own & ~assignment[c]).tolist()),
-            tuple(np.flatnonzero(assignment[c] & ~own).tolist()),
-        )
-        for c in shown[1:]
-    )
     misled = None
     if evidence is not None and known:
         misled = misleading_feature(sample, assignment, evidence.class_means)
     return Decision(
         names,
-        tuple(sums),
-        changes,
+        tuple(sum_of(sample, assignment, c) for c in shown),
+        tuple(change_to(sample, assignment, c) for c in shown[1:]),
         sample.picture,
         sample.maps,
         None if evidence is None else evidence.heat_range,
         sample.label if known else None,
         misled,
-    )
-
-
-def misleading_feature(
-    sample: Sample, assignment: NDArray[np.bool_], class_means: NDArray[np.float64]
-) -> Misleading | None:
-    """Return the feature that moved a wrong decision furthest away from what is usual.
-
-    The lead of the predicted class over the true one is a sum over the features in which the two
-    differ. Each is compared with its mean in the true class; the largest deviation in favour of
-    the predicted class is the answer.
-    """
-    if sample.label == sample.prediction or np.isnan(class_means[sample.label]).any():
-        return None
-    usual = class_means[sample.label]
-    sign = assignment[sample.prediction].astype(int) - assignment[sample.label].astype(int)
-    pushed = np.where(sign == 0, -np.inf, sign * (sample.values - usual))
-    column = int(pushed.argmax())
-    return Misleading(
-        column, float(sample.values[column]), float(usual[column]), bool(sign[column] > 0)
     )

@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from qpopt import InvalidFile
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
+from qpopt_torch.sparse.storage import made_folder
 
 
 class Explanation(ABC):
@@ -56,11 +56,7 @@ class Explanation(ABC):
         dict
             The paths of the two files, under `figure` and `data`.
         """
-        folder = Path(directory)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidFile(f"Cannot make the directory {folder}: {error.strerror}.") from error
+        folder = made_folder(directory)
         stem = re.sub(r"[^\w]+", "-", self.title.lower()).strip("-")[:100] or "explanation"
         paths = {"figure": folder / f"{stem}.png", "data": folder / f"{stem}.json"}
         with replacing(paths["figure"]) as stream:

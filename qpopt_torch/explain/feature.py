@@ -10,7 +10,7 @@ import numpy as np
 
 from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import ACCENT, INK, NEUTRAL, draw_picture, plain, subplots
+from qpopt_torch.explain.plotting import ACCENT, INK, NEUTRAL, draw_feature, plain, subplots
 from qpopt_torch.metrics.contrastiveness import two_modes
 
 SHOWN, ACROSS = 8, 4
@@ -77,16 +77,12 @@ class FeatureExplanation(Explanation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the classes that use it, where it is highest and how it is distributed."""
-        names, means = self.evidence.names, self.evidence.class_means[:, self.column]
-        found = self.distribution
+        names, found = self.evidence.names, self.distribution
         return {
             "feature": names.selection[self.column],
             "name": self.title,
             "classes": [
-                {
-                    "class": names.classes[c],
-                    "mean": None if np.isnan(means[c]) else float(means[c]),
-                }
+                {"class": names.classes[c], "mean": self.evidence.mean(c, self.column)}
                 for c in self.classes
             ],
             "strongest": list(self.evidence.of_feature[self.column]),
@@ -120,10 +116,7 @@ class FeatureExplanation(Explanation):
         for axis, index in zip(axes[:n_rows].flat, shown, strict=False):
             sample = evidence.samples[index]
             axis.axis("on")
-            heat = None if sample.maps is None else sample.maps[self.column]
-            draw_picture(
-                axis, sample.picture, heat, None if limits is None else limits[self.column]
-            )
+            draw_feature(axis, sample.picture, sample.maps, limits, self.column)
             name = plain(evidence.names.classes[sample.label])[:22]
             axis.set_xlabel(f"{name} {sample.values[self.column]:+.1f}", fontsize=7)
         grid = axes[-1, 0].get_gridspec()

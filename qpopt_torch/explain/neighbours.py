@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
+from scipy.spatial.distance import pdist
 
+from qpopt_torch.evidence.gather import columns_in
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import ACCENT, plain, subplots
@@ -48,9 +51,6 @@ class Neighbours(Explanation):
 
         The distance of two classes is the share of features that they do not have in common.
         """
-        from scipy.cluster.hierarchy import linkage
-        from scipy.spatial.distance import pdist
-
         if len(self.assignment) < 2:
             return np.zeros((0, 4))
         distances = pdist(self.assignment, "jaccard")
@@ -60,8 +60,6 @@ class Neighbours(Explanation):
     @cached_property
     def class_order(self) -> tuple[int, ...]:
         """The classes in the order of the leaves of the tree."""
-        from scipy.cluster.hierarchy import leaves_list
-
         if not len(self.tree):
             return tuple(range(len(self.assignment)))
         return tuple(leaves_list(self.tree).tolist())
@@ -74,6 +72,22 @@ class Neighbours(Explanation):
         counts = np.maximum(self.assignment.sum(axis=0), 1)
         centres = (self.assignment * place[:, None]).sum(axis=0) / counts
         return tuple(np.argsort(centres, kind="stable").tolist())
+
+    def graph(self) -> Any:
+        """Return a networkx graph: a node for every class, an edge for every pair.
+
+        Nodes are numbers of classes and carry `name` and `features`; edges carry as `features` what
+        the first and the second class have alone.
+        """
+        import networkx
+
+        features = self.names.features
+        graph = networkx.Graph()
+        for c, (name, row) in enumerate(zip(self.names.classes, self.assignment, strict=True)):
+            graph.add_node(c, name=name, features=tuple(features[j] for j in columns_in(row)))
+        for a, b, i, j in self.pairs:
+            graph.add_edge(a, b, features=(features[i], features[j]))
+        return graph
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs, the tree and the order of the classes."""
@@ -102,8 +116,6 @@ class Neighbours(Explanation):
 
     def figure(self) -> tuple[Any, Any]:
         """Draw the tree of the classes beside the assignment in its order."""
-        from scipy.cluster.hierarchy import dendrogram
-
         n_classes, n_select = self.assignment.shape
         height = max(2.5, 0.16 * n_classes + 1)
         fig, axes = subplots(1, 2, max(3.0, 0.11 * n_select + 1), height)

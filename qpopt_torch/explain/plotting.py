@@ -25,7 +25,7 @@ def draw_picture(
     axis: Any,
     picture: Picture,
     heat: NDArray[Any] | None = None,
-    limits: Sequence[float] | None = None,
+    limits: Sequence[float] | NDArray[np.float64] | None = None,
 ) -> None:
     """Draw an input and, over it, a feature map.
 
@@ -69,6 +69,18 @@ def draw_picture(
         aspect="equal" if picture.kind == "image" else "auto",
         zorder=2,
     )
+
+
+def draw_feature(
+    axis: Any,
+    picture: Picture,
+    maps: NDArray[Any] | None,
+    limits: NDArray[np.float64] | None,
+    column: int,
+) -> None:
+    """Draw an input and the map of one feature, if it has any; arguments as in `Decision`."""
+    heat = None if maps is None else maps[column]
+    draw_picture(axis, picture, heat, None if limits is None else limits[column])
 
 
 def fits(picture: Picture, heat: NDArray[Any]) -> bool:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Iterable
+from operator import add
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from qpopt_torch.data import distributed as ranks
+from qpopt_torch.data.batches import batches, check_labels, nothing_in
+from qpopt_torch.metrics.metric import Metric
+from qpopt_torch.network.observation import evaluating, logits_of
 
 
-class Accuracy:
-    """Accuracy = 100 · #{j : argmax_c logits_jc = label_j} / #samples."""
+class Accuracy(Metric):
+    """Accuracy = #{j : argmax_c logits_jc = label_j} / #samples, from 0 to 1."""
+
+    title = "Accuracy"
+    meaning = "samples whose class is recognised"
+    percent = 100.0
+    states: ClassVar = {"n_correct": add, "n_samples": add}
 
     def __init__(self) -> None:
         self.n_correct = 0
@@ -17,11 +32,46 @@ class Accuracy:
         self.n_correct += int((logits.argmax(dim=1) == labels.to(logits.device)).sum())
         self.n_samples += len(labels)
 
-    def merge(self, other: Accuracy) -> None:
-        """Add what another accumulator saw."""
-        self.n_correct += other.n_correct
-        self.n_samples += other.n_samples
-
     def compute(self) -> float:
-        """Return the accuracy in percent; NaN without samples."""
-        return 100.0 * self.n_correct / self.n_samples if self.n_samples else float("nan")
+        """Return the accuracy; NaN without samples."""
+        return self.n_correct / self.n_samples if self.n_samples else float("nan")
+
+    @classmethod
+    def of(cls, logits: Tensor, labels: Tensor) -> float:
+        """Return the accuracy of logits that are at hand."""
+        found = cls()
+        found.update(logits, labels)
+        return found.compute()
+
+
+def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) -> float:
+    """Return the share of samples whose largest logit is that of their class, from 0 to 1.
+
+    Under a torch.distributed group, every rank reads its own loader and gets the share of all.
+
+    Parameters
+    ----------
+    model
+        A classifier; it runs in evaluation mode and is left as it was.
+    loader
+        Batches of inputs and labels.
+    progress
+        Whether to show a progress bar on a terminal.
+    """
+
+    def measure() -> Accuracy:
+        found = Accuracy()
+        with evaluating(model), torch.no_grad():
+            for number, (x, y) in enumerate(
+                batches(loader, model, empty=True, title="accuracy", progress=progress)
+            ):
+                logits = logits_of(model(x))
+                found.update(logits, check_labels(y, len(x), logits.shape[1], number))
+        return found
+
+    found, *others = ranks.on_all(measure)
+    for other in others:
+        found.merge(other)
+    if not found.n_samples:
+        raise nothing_in(loader)
+    return found.compute()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from operator import add
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from qpopt_torch.metrics.metric import Metric
 
-class FeatureAlignment:
+
+class FeatureAlignment(Metric):
     """Feature alignment: how much the best-fitting attribute raises a feature.
 
         mean_d max_a (mean f_d where a is present − mean f_d where a is absent)
@@ -21,6 +26,16 @@ class FeatureAlignment:
     n_attributes
         The number of attributes.
     """
+
+    title = "Feature alignment"
+    meaning = "features follow attributes that people have named"
+    states: ClassVar = {
+        "n_samples": add,
+        "n_present": add,
+        "sums": add,
+        "sums_present": add,
+        "minima": torch.minimum,
+    }
 
     def __init__(self, n_features: int, n_attributes: int) -> None:
         self.n_samples = 0
@@ -40,14 +55,6 @@ class FeatureAlignment:
         self.sums += values.sum(dim=0)
         self.sums_present += present.T @ values
         self.minima = torch.minimum(self.minima, values.amin(dim=0))
-
-    def merge(self, other: FeatureAlignment) -> None:
-        """Add what another accumulator saw."""
-        self.n_samples += other.n_samples
-        self.n_present += other.n_present
-        self.sums += other.sums
-        self.sums_present += other.sums_present
-        self.minima = torch.minimum(self.minima, other.minima)
 
     def compute(self) -> float:
         """Return the alignment in percent; NaN where no attribute is ever both."""

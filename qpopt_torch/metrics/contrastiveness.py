@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from operator import add
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
+
+from qpopt_torch.metrics.metric import Metric
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +23,7 @@ LEAST_VARIANCE = 1e-6
 """Smallest variance of a mode, relative to that of the feature."""
 
 
-class Contrastiveness:
+class Contrastiveness(Metric):
     """Contrastiveness = mean_d (1 − overlap of the two modes of feature d).
 
     The modes are the components of a two-component Gaussian mixture fitted to the feature over all
@@ -28,16 +32,16 @@ class Contrastiveness:
     until `compute`, in float32 on the CPU.
     """
 
+    title = "Contrastiveness"
+    meaning = "features are clearly on or off"
+    states: ClassVar = {"batches": add}
+
     def __init__(self) -> None:
         self.batches: list[Tensor] = []
 
     def update(self, features: Tensor) -> None:
         """Add a batch of pooled features, samples × features."""
         self.batches.append(features.detach().float().cpu())
-
-    def merge(self, other: Contrastiveness) -> None:
-        """Add what another accumulator saw."""
-        self.batches += other.batches
 
     def compute(self) -> float:
         """Return the contrastiveness in percent; NaN without samples."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from operator import add
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from qpopt_torch.metrics.metric import Metric
 
-class Correlation:
+
+class Correlation(Metric):
     """Correlation = mean_d max_{d'≠d} cos(f_·d, f_·d') over all samples.
 
     Parameters
@@ -15,6 +20,11 @@ class Correlation:
         The number of features. With a single one there is nothing to compare, and the value is 0.
     """
 
+    title = "Correlation"
+    meaning = "features that say the same; low is better"
+    higher_is_better = False
+    states: ClassVar = {"products": add}
+
     def __init__(self, n_features: int) -> None:
         self.products = torch.zeros(n_features, n_features, dtype=torch.float64)
 
@@ -22,10 +32,6 @@ class Correlation:
         """Add a batch of pooled features, samples × features."""
         values = features.detach().double().cpu()
         self.products += values.T @ values
-
-    def merge(self, other: Correlation) -> None:
-        """Add what another accumulator saw."""
-        self.products += other.products
 
     def compute(self) -> float:
         """Return the correlation in percent. A feature that is always 0 is like none other."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from operator import add
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from qpopt_torch.metrics.metric import Metric
 
-class Diversity:
+
+class Diversity(Metric):
     """SID@k and diversity@k: how much of the image the k features of a decision cover.
 
     For a sample with predicted class ĉ, let D be the k features with the highest weights of ĉ and
@@ -28,6 +33,10 @@ class Diversity:
     scale_invariant
         True for SID@k, False for diversity@k.
     """
+
+    title = "SID@5"
+    meaning = "the features of a decision look at different places"
+    states: ClassVar = {"total": add, "n_samples": add}
 
     def __init__(self, weights: Tensor, k: int = 5, *, scale_invariant: bool = True) -> None:
         self.weights = weights.detach()
@@ -52,11 +61,16 @@ class Diversity:
         self.total += float(covered.sum())
         self.n_samples += len(maps)
 
-    def merge(self, other: Diversity) -> None:
-        """Add what another accumulator saw."""
-        self.total += other.total
-        self.n_samples += other.n_samples
-
     def compute(self) -> float:
         """Return the mean in percent; NaN without samples."""
         return 100.0 * self.total / self.n_samples if self.n_samples else float("nan")
+
+
+class PlainDiversity(Diversity):
+    """Diversity@k: SID@k of maps that are taken as they are."""
+
+    title = "Diversity@5"
+    meaning = "the same, without evening out the strength of the maps"
+
+    def __init__(self, weights: Tensor, k: int = 5) -> None:
+        super().__init__(weights, k, scale_invariant=False)

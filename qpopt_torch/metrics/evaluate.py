@@ -9,17 +9,19 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from qpopt_torch.data.batches import batches, begin
 from qpopt_torch.errors import LoaderError
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.metrics.alignment import FeatureAlignment
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
 from qpopt_torch.metrics.correlation import Correlation
-from qpopt_torch.metrics.diversity import Diversity
-from qpopt_torch.metrics.grounding import structural_grounding
+from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
+from qpopt_torch.metrics.grounding import StructuralGrounding
 from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.summary import Metrics
-from qpopt_torch.metrics.watched import Watched
-from qpopt_torch.sparse.classifier import Features
+from qpopt_torch.network.head_finder import find_head
+from qpopt_torch.network.observation import Features, observe, unwrap
+from qpopt_torch.sparse.classifier import SparseClassifier
 
 PRESENT = 0.5
 """An attribute counts as present in a class when more than this share of people saw it."""
@@ -48,19 +50,33 @@ def evaluate(
     progress
         Whether to show a progress bar on a terminal.
     """
-    watched = Watched(model, loader)
-    meter = Meter(watched.weights, attributes)
-    for _, labels, seen in watched.batches(watched.loader, "evaluate", progress=progress):
-        meter.add_decisions(seen, labels)
-        if train_loader is None:
-            meter.add_features(seen, labels)
-    if train_loader is not None:
-        for _, labels, seen in watched.batches(train_loader, "training set", progress=progress):
-            meter.add_features(seen, labels)
-    return meter.compute(from_training=train_loader is not None)
+    core = unwrap(model)
+    begun: Iterable[Any] | None = None
+    if isinstance(core, SparseClassifier):
+        head, weights = core.head, core.sparse_head.assignment
+    else:
+        x, begun = begin(loader, core)
+        head = find_head(core, x)
+        weights = head.modules(core)[0].weight.flatten(1)  # type: ignore[operator]
+    collection = MetricCollection(weights.detach().float().cpu(), attributes)
+    with core.observe() if isinstance(core, SparseClassifier) else observe(core, head) as seen:
+        for x, labels in batches(
+            loader, core, head.n_classes, begun=begun, title="evaluate", progress=progress
+        ):
+            core(x)
+            collection.add_decisions(seen, labels)
+            if train_loader is None:
+                collection.add_features(seen, labels)
+        if train_loader is not None:
+            for x, labels in batches(
+                train_loader, core, head.n_classes, title="training set", progress=progress
+            ):
+                core(x)
+                collection.add_features(seen, labels)
+    return collection.compute(from_training=train_loader is not None)
 
 
-class Meter:
+class MetricCollection:
     """Accumulates every metric of one model.
 
     Parameters
@@ -76,13 +92,14 @@ class Meter:
         n_classes, n_features = weights.shape
         self.attributes = None if attributes is None else _checked(attributes, n_classes)
         self.accuracy = Accuracy()
-        self.sid = Diversity(weights)
-        self.diversity = Diversity(weights, scale_invariant=False)
+        self.sid, self.diversity = Diversity(weights), PlainDiversity(weights)
         self.independence = ClassIndependence(n_classes, n_features)
         self.contrastiveness = Contrastiveness()
         self.correlation = Correlation(n_features)
+        self.grounding: StructuralGrounding | None = None
         self.alignment: FeatureAlignment | None = None
         if self.attributes is not None:
+            self.grounding = StructuralGrounding(weights, self.attributes)
             self.alignment = FeatureAlignment(n_features, self.attributes.shape[1])
         self.n_feature_samples = 0
 
@@ -105,22 +122,18 @@ class Meter:
 
     def compute(self, *, from_training: bool = False) -> Metrics:
         """Return all metrics; `from_training` says that the features were those of training."""
-        used = self.weights != 0
-        has_maps = self.sid.n_samples > 0
-        grounding = None
-        if self.attributes is not None:
-            grounding = structural_grounding(self.weights, self.attributes)
+        used, has_maps = self.weights != 0, self.sid.n_samples > 0
         return Metrics(
             accuracy=self.accuracy.compute(),
-            n_features=int(used.any(dim=0).sum()),
-            n_per_class=float(used.sum(dim=1).double().mean()),
             sid5=self.sid.compute() if has_maps else None,
             diversity5=self.diversity.compute() if has_maps else None,
             class_independence=self.independence.compute(),
             contrastiveness=self.contrastiveness.compute(),
             correlation=self.correlation.compute(),
-            structural_grounding=grounding,
+            structural_grounding=None if self.grounding is None else self.grounding.compute(),
             feature_alignment=None if self.alignment is None else self.alignment.compute(),
+            n_features=int(used.any(dim=0).sum()),
+            n_per_class=float(used.sum(dim=1).double().mean()),
             n_samples=self.accuracy.n_samples,
             n_train_samples=self.n_feature_samples if from_training else 0,
         )

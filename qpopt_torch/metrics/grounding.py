@@ -5,6 +5,28 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from qpopt_torch.metrics.metric import Metric
+
+
+class StructuralGrounding(Metric):
+    """`structural_grounding` as a metric; it sees no samples.
+
+    Parameters
+    ----------
+    weights, attributes
+        As in `structural_grounding`.
+    """
+
+    title = "Structural Grounding"
+    meaning = "classes that people find alike share features"
+
+    def __init__(self, weights: Tensor, attributes: Tensor) -> None:
+        self.weights, self.attributes = weights, attributes
+
+    def compute(self) -> float:
+        """Return the grounding in percent."""
+        return structural_grounding(self.weights, self.attributes)
+
 
 def structural_grounding(weights: Tensor, attributes: Tensor, n_pairs: int = 25) -> float:
     """Compare the model's class similarity with the ground truth where that is highest.

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from operator import add
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
+from qpopt_torch.metrics.metric import Metric
 
-class ClassIndependence:
+
+class ClassIndependence(Metric):
     """Class-Independence: how little of a feature's activation comes from a single class.
 
         τ = 1 − mean_d max_c [ Σ_{j∈c} (f_jd − min_j f_jd) / Σ_j (f_jd − min_j f_jd) ]
@@ -22,6 +27,10 @@ class ClassIndependence:
         The number of features.
     """
 
+    title = "Class-Independence"
+    meaning = "features are general and do not belong to one class"
+    states: ClassVar = {"counts": add, "sums": add, "minima": torch.minimum}
+
     def __init__(self, n_classes: int, n_features: int) -> None:
         self.counts = torch.zeros(n_classes, dtype=torch.float64)
         self.sums = torch.zeros(n_classes, n_features, dtype=torch.float64)
@@ -36,12 +45,6 @@ class ClassIndependence:
         self.counts += torch.bincount(labels, minlength=len(self.counts))
         self.sums.index_add_(0, labels, values)
         self.minima = torch.minimum(self.minima, values.amin(dim=0))
-
-    def merge(self, other: ClassIndependence) -> None:
-        """Add what another accumulator saw."""
-        self.counts += other.counts
-        self.sums += other.sums
-        self.minima = torch.minimum(self.minima, other.minima)
 
     def compute(self) -> float:
         """Return τ in percent; NaN without samples."""

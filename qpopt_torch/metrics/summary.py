@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isnan
 from os import PathLike
 from typing import Any
 
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
+from qpopt_torch.metrics.accuracy import Accuracy
+from qpopt_torch.metrics.alignment import FeatureAlignment
+from qpopt_torch.metrics.contrastiveness import Contrastiveness
+from qpopt_torch.metrics.correlation import Correlation
+from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
+from qpopt_torch.metrics.grounding import StructuralGrounding
+from qpopt_torch.metrics.independence import ClassIndependence
+from qpopt_torch.metrics.metric import Metric
 
-TITLES = {
-    "accuracy": "Accuracy",
-    "sid5": "SID@5",
-    "diversity5": "Diversity@5",
-    "class_independence": "Class-Independence",
-    "contrastiveness": "Contrastiveness",
-    "correlation": "Correlation",
-    "structural_grounding": "Structural Grounding",
-    "feature_alignment": "Feature alignment",
+METRICS: Mapping[str, type[Metric]] = {
+    "accuracy": Accuracy,
+    "sid5": Diversity,
+    "diversity5": PlainDiversity,
+    "class_independence": ClassIndependence,
+    "contrastiveness": Contrastiveness,
+    "correlation": Correlation,
+    "structural_grounding": StructuralGrounding,
+    "feature_alignment": FeatureAlignment,
 }
+"""The metric behind every value, in the order in which they are shown."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """How good and how readable a model is; everything but the counts is in percent.
+    """How good and how readable a model is; all but accuracy and counts is in percent.
 
     Parameters
     ----------
     accuracy
-        Samples whose largest logit is that of their class.
+        Share of samples whose largest logit is that of their class, from 0 to 1.
     n_features, n_per_class
         Features that any class uses, and how many a class uses on average.
     sid5, diversity5
@@ -63,16 +73,23 @@ class Metrics:
             for key, value in asdict(self).items()
         }
 
+    def percent(self) -> dict[str, float | None]:
+        """Return every metric in percent, as people read it; what is undefined is None."""
+        values = self.to_dict()
+        return {
+            key: None if values[key] is None else metric.percent * values[key]
+            for key, metric in METRICS.items()
+        }
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the values as a JSON file."""
         with replacing(path) as stream:
             stream.write(json.dumps(self.to_dict(), indent=1).encode())
 
     def __str__(self) -> str:
-        values = self.to_dict()
         rows = [
-            (title, "–" if values[key] is None else f"{values[key]:.1f} %")
-            for key, title in TITLES.items()
+            (METRICS[key].title, "–" if value is None else f"{value:.1f} %")
+            for key, value in self.percent().items()
         ]
         rows.insert(1, ("Features", str(self.n_features)))
         rows.insert(2, ("Features per class", f"{self.n_per_class:g}"))

@@ -62,6 +62,10 @@ class Layout:
             output = output if grid is None else output.reshape(*output.shape[:2], *grid)
         return output
 
+    def is_grid(self, maps: Tensor | None, like: Tensor) -> bool:
+        """Whether neighbouring positions of the maps are neighbours in the input."""
+        return self.channels == "first" or (maps is not None and maps.ndim == like.ndim)
+
     def pool(self, output: Tensor) -> Tensor:
         """Return the pooled features, N × channels, of the output of the feature layer."""
         if self.pooling == "token":

@@ -4,12 +4,95 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from qpopt_torch.errors import ModelError
+from qpopt_torch.network.head import Head
+
+
+@dataclass
+class Features:
+    """What a classifier saw in its last batch.
+
+    Parameters
+    ----------
+    logits
+        N × classes.
+    features
+        What the head receives, N × features.
+    maps
+        Their feature maps, N × features × positions; None where there are none.
+    """
+
+    logits: Tensor
+    features: Tensor
+    maps: Tensor | None = None
+
+
+@contextmanager
+def observe(
+    model: nn.Module,
+    head: Head,
+    *,
+    selection: Tensor | None = None,
+    adapter: nn.Module | None = None,
+    evaluate: bool = True,
+) -> Iterator[Features]:
+    """Look into a model: what the block gets is what its last forward pass showed.
+
+    Parameters
+    ----------
+    model
+        A classifier; wrappers are looked through, so call what `unwrap` gives.
+    head
+        Its head.
+    selection
+        Indices of the features to keep; all of them without it.
+    adapter
+        Applied to the features, and to the maps at every position.
+    evaluate
+        Whether the block runs in evaluation mode and without gradients; as it is otherwise.
+    """
+    core = unwrap(model)
+    module, layer = head.modules(core)
+    seen = Features(torch.empty(0), torch.empty(0))
+    x = torch.empty(0)
+
+    def keep_input(module: nn.Module, args: tuple[Any, ...]) -> None:
+        nonlocal x
+        x = args[0]
+
+    def keep_features(module: nn.Module, args: tuple[Any, ...]) -> None:
+        received = args[0].flatten(1)
+        kept = received if selection is None else received.index_select(1, selection)
+        seen.features = kept if adapter is None else adapter(kept)
+
+    def keep_maps(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+        assert head.layout is not None
+        maps = head.layout.maps(output, like=x, selection=selection)
+        if adapter is not None:
+            maps = adapter(maps.movedim(1, -1)).movedim(-1, 1)
+        elif selection is None and not head.layout.relu:
+            # Part of the output itself, which a layer in place further on would change.
+            maps = maps.clone()
+        seen.maps = maps
+
+    def keep_logits(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        seen.logits = logits_of(output)
+
+    hooks: dict[nn.Module, Callable[..., Any]] = {core: keep_logits}
+    if layer is not None:
+        hooks[layer] = on_last_call(keep_maps, head.calls)
+    with hooked(hooks, {core: keep_input, module: keep_features}):
+        if evaluate:
+            with evaluating(core), torch.no_grad():
+                yield seen
+        else:
+            yield seen
 
 
 def unwrap(model: nn.Module) -> nn.Module:
@@ -53,18 +136,12 @@ def hooked(
     Compiled code does not call hooks that come after its first run, so everything inside the
     block runs eagerly.
     """
-    handles = []
-    with ExitStack() as stack:
-        stack.enter_context(torch.compiler.set_stance("force_eager"))
-        try:
-            for module, hook in hooks.items():
-                handles.append(module.register_forward_hook(hook))
-            for module, hook in (pre_hooks or {}).items():
-                handles.append(module.register_forward_pre_hook(hook))
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
+    with torch.compiler.set_stance("force_eager"), ExitStack() as stack:
+        for module, hook in hooks.items():
+            stack.callback(module.register_forward_hook(hook).remove)
+        for module, hook in (pre_hooks or {}).items():
+            stack.callback(module.register_forward_pre_hook(hook).remove)
+        yield
 
 
 def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from qpopt import InvalidFile
-from qpopt.io.archive import replacing
-
-FORMAT = "qpopt-sweep"
+from qpopt.io import opened_json, save_json
 
 
 @dataclass(frozen=True)
@@ -62,12 +57,11 @@ class Sweep:
     def to_dict(self) -> dict[str, Any]:
         """Return the sweep as values that JSON can hold."""
         points = [{**asdict(point), "selection": list(point.selection)} for point in self.points]
-        return {"format": FORMAT, "dense_accuracy": self.dense_accuracy, "points": points}
+        return {"dense_accuracy": self.dense_accuracy, "points": points}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sweep as a JSON file."""
-        with replacing(path) as stream:
-            stream.write(json.dumps(self.to_dict(), indent=1).encode())
+        save_json(path, "sweep", self.to_dict())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Sweep:
@@ -78,14 +72,9 @@ class Sweep:
         InvalidFile
             If the file is missing, damaged or not a sweep.
         """
-        try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
-            if record["format"] != FORMAT:
-                raise KeyError("format")
+        with opened_json(path, "sweep") as record:
             points = [Point(**{**p, "selection": tuple(p["selection"])}) for p in record["points"]]
             return cls(tuple(points), record["dense_accuracy"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InvalidFile(f"{path} is missing, damaged or no sweep: {error}.") from error
 
     def figure(self) -> tuple[Any, Any]:
         """Draw accuracy over features per class, a line for every n_select."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Evidence, Sample
-from qpopt_torch.explain.decision import misleading_feature
+from qpopt_torch.explain.decision_terms import misleading_feature
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
 from qpopt_torch.report.encoding import TINY, encode_images, encode_maps, encode_series

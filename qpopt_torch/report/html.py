@@ -13,10 +13,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from qpopt import QpoptError
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.explain import gather
-from qpopt_torch.metrics.evaluate import Meter
+from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows, trace_points
@@ -85,19 +85,21 @@ def write_report(
     Path
         The file.
     """
-    meter = Meter(model.sparse_head.assignment.detach().cpu(), attributes)
+    collection = MetricCollection(model.sparse_head.assignment.detach().cpu(), attributes)
     reading: dict[str, Any] = {
         "class_names": class_names,
         "to_image": to_image,
         "progress": progress,
     }
     if train_loader is None:
-        decisions = gallery = gather(model, loader, decisions=meter, features=meter, **reading)
+        decisions = gallery = gather(
+            model, loader, decisions=collection, features=collection, **reading
+        )
     else:
-        gallery = gather(model, train_loader, features=meter, **reading)
+        gallery = gather(model, train_loader, features=collection, **reading)
         reading["class_names"] = gallery.names.classes
-        decisions = gather(model, loader, decisions=meter, **reading)
-    metrics = meter.compute(from_training=train_loader is not None)
+        decisions = gather(model, loader, decisions=collection, **reading)
+    metrics = collection.compute(from_training=train_loader is not None)
     page = _render(
         title=title,
         tabs=TABS,

@@ -7,34 +7,22 @@ from math import isfinite
 from typing import Any
 
 from qpopt import __version__
-from qpopt_torch.metrics.summary import TITLES, Metrics
+from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.sparse.classifier import SparseClassifier
-
-MEANINGS = {
-    "accuracy": "samples whose class is recognised",
-    "sid5": "the features of a decision look at different places",
-    "diversity5": "the same, without evening out the strength of the maps",
-    "class_independence": "features are general and do not belong to one class",
-    "contrastiveness": "features are clearly on or off",
-    "correlation": "features that say the same; low is better",
-    "structural_grounding": "classes that people find alike share features",
-    "feature_alignment": "features follow attributes that people have named",
-}
 
 
 def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]:
-    """Return title, meaning and values of every metric that is known."""
-    values = metrics.to_dict()
-    others = {} if dense is None else dense.to_dict()
+    """Return title, meaning and values in percent of every metric that is known."""
+    others = {} if dense is None else dense.percent()
     return [
         {
-            "title": title,
-            "meaning": MEANINGS[key],
-            "value": values[key],
+            "title": METRICS[key].title,
+            "meaning": METRICS[key].meaning,
+            "value": value,
             "dense": others.get(key),
         }
-        for key, title in TITLES.items()
-        if values[key] is not None
+        for key, value in metrics.percent().items()
+        if value is not None
     ]
 
 
@@ -71,7 +59,7 @@ def setting_rows(
     head = model.sparse_head
     per_class = sorted(set(model.assignment.sum(axis=1).tolist()))
     rows = [
-        ("Architecture", type(model.backbone).__name__),
+        ("Architecture", type(model.network).__name__),
         ("Classes", str(model.head.n_classes)),
         ("Features to choose from", str(model.head.n_features)),
         ("n_select", str(len(model.selection))),
@@ -79,7 +67,7 @@ def setting_rows(
         ("Feature layer", model.head.layer or "none"),
     ]
     if head.adapter is not None:
-        hidden = head.adapter.config["hidden"]
+        hidden = head.adapter.hidden
         rows.append(("Adapter", f"{hidden} hidden units" if hidden else "linear"))
     rows += [(str(key), str(value)) for key, value in (settings or {}).items()]
     rows.append(("qpopt", __version__))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 from numpy.typing import ArrayLike
@@ -52,20 +50,9 @@ class Adapter(nn.Module):
             self.mlp = nn.Sequential(nn.Linear(n_features, hidden), nn.ReLU(), last)
 
     @property
-    def config(self) -> dict[str, Any]:
-        """The numbers from which `blank` builds an adapter of the same shape."""
-        hidden = 0 if self.mlp is None else self.mlp[0].out_features
-        return {
-            "n_features": len(self.mean),
-            "n_select": len(self.selection),
-            "hidden": hidden,
-        }
-
-    @classmethod
-    def blank(cls, n_features: int, n_select: int, hidden: int) -> Adapter:
-        """Build an adapter whose values are still to be loaded."""
-        zeros = torch.zeros(n_features)
-        return cls(zeros, zeros, torch.arange(n_select), hidden=hidden)
+    def hidden(self) -> int:
+        """Width of the path with one ReLU layer; 0 for a linear adapter."""
+        return 0 if self.mlp is None else len(self.mlp[0].weight)  # type: ignore[arg-type]
 
     def blur(self, received: Tensor, chance: float) -> Tensor:
         """Return features of which some, by chance, are replaced by their mean."""

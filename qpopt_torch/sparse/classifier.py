@@ -3,120 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qpopt import Solution
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.observation import hooked, logits_of, on_last_call, unwrap
+from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.adapter import Adapter
+from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
+from qpopt_torch.sparse.storage import SOLUTION, check_fit, made_folder, opened_model, save_model
 from qpopt_torch.statistics.statistics import Statistics
-
-DROPOUT = 0.1
-
-
-class Features(NamedTuple):
-    """What a sparse classifier sees in a batch.
-
-    Parameters
-    ----------
-    logits
-        N × classes.
-    features
-        Selected features before dropout and normalisation, N × n_select.
-    maps
-        Their feature maps, N × n_select × positions; None where there are none.
-    """
-
-    logits: Tensor
-    features: Tensor
-    maps: Tensor | None
-
-
-class SparseHead(nn.Module):
-    """Selected features → dropout → fixed normalisation → fixed 0/1 assignment, without bias.
-
-    Parameters
-    ----------
-    selection
-        Indices of the selected features.
-    assignment
-        0/1, classes × selected features.
-    mean, std
-        Mean and standard deviation of the selected features; a deviation of 0 counts as 1.
-    dropout
-        Chance that a feature is left out while training.
-    adapter
-        Gives the features in place of the plain selection.
-    spatial
-        Axes of size 1 behind the channels, as a convolution in place of the head would have.
-    """
-
-    selection: Tensor
-    assignment: Tensor
-    mean: Tensor
-    std: Tensor
-
-    def __init__(
-        self,
-        selection: ArrayLike,
-        assignment: ArrayLike,
-        mean: ArrayLike,
-        std: ArrayLike,
-        *,
-        dropout: float = DROPOUT,
-        adapter: Adapter | None = None,
-        spatial: int = 0,
-    ) -> None:
-        super().__init__()
-        deviation = np.array(std, dtype=np.float32)
-        deviation[deviation == 0] = 1.0
-        self.register_buffer("selection", torch.tensor(np.array(selection), dtype=torch.int64))
-        self.register_buffer("assignment", torch.tensor(np.array(assignment, dtype=np.float32)))
-        self.register_buffer("mean", torch.tensor(np.array(mean, dtype=np.float32)))
-        self.register_buffer("std", torch.tensor(deviation))
-        self.dropout = nn.Dropout(dropout)
-        self.adapter = adapter
-        self.spatial = spatial
-
-    @classmethod
-    def from_solution(
-        cls, solution: Solution, mean: ArrayLike, std: ArrayLike, **options: Any
-    ) -> SparseHead:
-        """Make the head of a solution, given mean and deviation of *all* features."""
-        if solution.selection is None or solution.assignment is None:
-            raise ModelError(
-                f"There is no selection to build a head from: the solve ended {solution.status}."
-            )
-        kept = [np.asarray(values)[solution.selection] for values in (mean, std)]
-        return cls(solution.selection, solution.assignment, *kept, **options)
-
-    def select(self, received: Tensor) -> Tensor:
-        """Return the features, …  × n_select, of what the backbone gives, … × all features."""
-        if self.adapter is not None:
-            features: Tensor = self.adapter(received)
-            return features
-        return received.index_select(-1, self.selection)
-
-    def classify(self, features: Tensor) -> Tensor:
-        """Return the logits of selected features."""
-        normalised = (self.dropout(features) - self.mean) / self.std
-        return F.linear(normalised, self.assignment)
-
-    def forward(self, received: Tensor) -> Tensor:
-        """Return the logits of what the backbone gives."""
-        flat = received.flatten(1) if self.spatial else received
-        logits = self.classify(self.select(flat))
-        return logits.reshape(*logits.shape, *[1] * self.spatial)
 
 
 class SparseClassifier(nn.Module):
@@ -165,8 +70,8 @@ class SparseClassifier(nn.Module):
             dropout = core.get_submodule(name)
             memo[id(dropout)] = nn.Identity()
         # The memo makes the copy use the new modules wherever the old ones stand.
-        self.backbone = deepcopy(core, memo)
-        for parameter in self.backbone.parameters():
+        self.network = deepcopy(core, memo)
+        for parameter in self.network.parameters():
             parameter.grad = None
 
     @classmethod
@@ -210,7 +115,7 @@ class SparseClassifier(nn.Module):
     @property
     def sparse_head(self) -> SparseHead:
         """The module that took the place of the head."""
-        module = self.backbone.get_submodule(self.head.name)
+        module = self.network.get_submodule(self.head.name)
         assert isinstance(module, SparseHead)
         return module
 
@@ -232,15 +137,8 @@ class SparseClassifier(nn.Module):
         c
             The number or the name of the class.
         """
-        if isinstance(c, str):
-            if self.class_names is None or c not in self.class_names:
-                raise ModelError(f"There is no class named {c!r}.")
-            c = self.class_names.index(c)
-        if not 0 <= c < self.head.n_classes:
-            raise ModelError(
-                f"There is no class {c}; the classes are 0 to {self.head.n_classes - 1}."
-            )
-        return tuple(self.selection[self.assignment[c]].tolist())
+        number = class_number(c, self.head.n_classes, self.class_names or ())
+        return tuple(self.selection[self.assignment[number]].tolist())
 
     def feature_name(self, d: int) -> str:
         """Return what a feature, by its index in the dense model, is called."""
@@ -267,7 +165,7 @@ class SparseClassifier(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits, N × classes."""
-        return logits_of(self.backbone(x))
+        return logits_of(self.network(x))
 
     def features(self, x: Tensor) -> Features:
         """Return logits, selected features and their maps.
@@ -275,44 +173,35 @@ class SparseClassifier(nn.Module):
         With an adapter, the maps are the adapter applied to every position; for a linear one and
         average pooling, they pool to the features exactly.
         """
-        sparse_head = self.sparse_head
-        _, layer = self.head.modules(self.backbone)
-        received: list[Tensor] = []
-        maps: list[Tensor] = []
+        with self.observe(evaluate=False) as seen:
+            self.network(x)
+        return seen
 
-        def keep_received(module: nn.Module, args: tuple[Any, ...]) -> None:
-            received.append(args[0].flatten(1))
-
-        def keep_maps(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
-            maps.append(self._selected_maps(output, x))
-
-        hooks = {} if layer is None else {layer: on_last_call(keep_maps, self.head.calls)}
-        with hooked(hooks, {sparse_head: keep_received}):
-            logits = self(x)
-        return Features(logits, sparse_head.select(received[0]), maps[0] if maps else None)
-
-    def _selected_maps(self, output: Tensor, x: Tensor) -> Tensor:
-        layout, sparse_head = self.head.layout, self.sparse_head
-        assert layout is not None
-        if sparse_head.adapter is None:
-            return layout.maps(output, like=x, selection=sparse_head.selection)
-        everything = layout.maps(output, like=x)
-        return sparse_head.select(everything.movedim(1, -1)).movedim(-1, 1)
+    def observe(self, *, evaluate: bool = True) -> AbstractContextManager[Features]:
+        """Look inside as `qpopt_torch.network.observation.observe` does; call `network`."""
+        head = self.sparse_head
+        plain = head.selection if head.adapter is None else None
+        return observe(
+            self.network, self.head, selection=plain, adapter=head.adapter, evaluate=evaluate
+        )
 
     def save(self, directory: str | PathLike[str]) -> None:
         """Write weights, config.json and, if known, the solution; see `qpopt_torch.load`."""
-        from qpopt_torch.sparse.storage import save
+        folder, head = made_folder(directory), self.sparse_head
+        config = {
+            "architecture": type(self.network).__name__,
+            "head": self.head.to_dict(),
+            "n_select": len(head.selection),
+            "dropout": head.dropout.p,
+            "hidden": None if head.adapter is None else head.adapter.hidden,
+            "class_names": self.class_names,
+            "feature_names": {str(d): name for d, name in self.feature_names.items()},
+        }
+        if self.solution is not None:
+            self.solution.save(folder / SOLUTION)
+        save_model(folder, config, self.state_dict())
 
-        save(self, directory)
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        loader: Iterable[Any],
-        *,
-        class_names: Sequence[str] | None = None,
-        **options: Any,
-    ) -> Path:
+    def report(self, path: str | PathLike[str], loader: Iterable[Any], **options: Any) -> Path:
         """Write one HTML file in which a person can read the whole model.
 
         Parameters
@@ -321,15 +210,73 @@ class SparseClassifier(nn.Module):
             The file to write.
         loader
             Batches of inputs and labels: their decisions are shown and measured.
-        class_names
-            Names of the classes, in place of those of the model or the data set.
         options
-            Further arguments of `qpopt_torch.report.write_report`, above all `train_loader` and
-            `to_image`.
+            Further arguments of `qpopt_torch.report.write_report`, above all `train_loader`,
+            `class_names` and `to_image`.
         """
         from qpopt_torch.report import write_report
 
-        return write_report(self, path, loader, class_names=class_names, **options)
+        return write_report(self, path, loader, **options)
+
+
+def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
+    """Restore a sparse classifier that `SparseClassifier.save` wrote.
+
+    Parameters
+    ----------
+    directory
+        Where it was saved.
+    model
+        A freshly built model of the same architecture; its weights do not matter. It is copied.
+
+    Returns
+    -------
+    SparseClassifier
+        In evaluation mode.
+
+    Raises
+    ------
+    InvalidFile
+        If a file is missing or damaged.
+    ModelError
+        If the model is another architecture; it says which weights do not fit.
+    """
+    folder = Path(directory)
+    with opened_model(folder) as (config, state):
+        head, hidden = Head.from_dict(config["head"]), config["hidden"]
+        n_select, names, saved = (config[k] for k in ("n_select", "class_names", "architecture"))
+        feature_names = {int(d): name for d, name in config["feature_names"].items()}
+        selection, zeros = np.arange(n_select), np.zeros(n_select)
+        blank = SparseHead(
+            selection,
+            np.zeros((head.n_classes, n_select)),
+            zeros,
+            zeros,
+            dropout=config["dropout"],
+        )
+        if hidden is not None:
+            every = np.zeros(head.n_features)
+            blank.adapter = Adapter(every, every, selection, hidden=hidden)
+    stored = folder / SOLUTION
+    solution = Solution.load(stored) if stored.exists() else None
+    sparse = SparseClassifier(model, head, blank, solution=solution, class_names=names)
+    check_fit(sparse.state_dict(), state, type(sparse.network).__name__, saved)
+    sparse.load_state_dict(state)
+    sparse.feature_names = feature_names
+    return sparse.eval()
+
+
+def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
+    """Return the number of a class given by number or name."""
+    if isinstance(c, str):
+        if c in names:
+            return names.index(c)
+        near = [name for name in names if c.lower() in name.lower()][:5]
+        hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+        raise ModelError(f"There is no class named {c!r}.{hint}")
+    if not 0 <= c < n_classes:
+        raise ModelError(f"There is no class {c}; the classes are 0 to {n_classes - 1}.")
+    return int(c)
 
 
 _CONVOLUTIONS = ((nn.Conv1d, 1), (nn.Conv2d, 2), (nn.Conv3d, 3))

@@ -13,7 +13,7 @@ CHUNK = 2**19
 
 
 @dataclass(frozen=True)
-class Start:
+class FeatureScale:
     """What the first batch fixes for the whole pass.
 
     Parameters
@@ -29,11 +29,15 @@ class Start:
     scale: Tensor
 
     @classmethod
-    def of(cls, features: Tensor) -> Start:
+    def of(cls, features: Tensor) -> FeatureScale:
         """Take mean and spread of the features of the first batch."""
         values = as_double(features)
         scale = values.std(0, unbiased=False)
         return cls(values.mean(0), torch.where(scale > 0, scale, torch.ones_like(scale)))
+
+    def to(self, device: torch.device | str) -> FeatureScale:
+        """Return the same on a device."""
+        return FeatureScale(self.shift.to(device), self.scale.to(device))
 
 
 class Accumulator:
@@ -43,7 +47,7 @@ class Accumulator:
     ----------
     n_classes
         The number of classes.
-    start
+    scale
         Shift and scale of the features.
     bins
         Bins of the histograms by class and feature; 0 for none.
@@ -62,14 +66,14 @@ class Accumulator:
         Samples by class, feature and bin, or None.
     """
 
-    def __init__(self, n_classes: int, start: Start, bins: int = 0) -> None:
-        self.start = start
-        n_features = len(start.shift)
-        zeros = start.shift.new_zeros
+    def __init__(self, n_classes: int, scale: FeatureScale, bins: int = 0) -> None:
+        self.scale = scale
+        n_features = len(scale.shift)
+        zeros = scale.shift.new_zeros
         self.counts = zeros(n_classes, dtype=torch.int64)
         self.sums = zeros(n_classes, n_features)
         self.squares = zeros(n_features)
-        self.minima = torch.full_like(start.shift, torch.inf)
+        self.minima = torch.full_like(scale.shift, torch.inf)
         self.locality: Tensor | None = None
         self.center: Tensor | None = None
         self.n_positions = 0
@@ -94,7 +98,7 @@ class Accumulator:
         """
         values = as_double(features)
         labels = labels.to(values.device)
-        shifted = values - self.start.shift
+        shifted = values - self.scale.shift
         self.counts += torch.bincount(labels, minlength=len(self.counts))
         self.sums.index_add_(0, labels, shifted)
         self.squares += (shifted * shifted).sum(0)
@@ -108,7 +112,7 @@ class Accumulator:
     def _add_to_histograms(self, histograms: Tensor, shifted: Tensor, labels: Tensor) -> None:
         n_features, bins = histograms.shape[1:]
         # A logistic curve gives bins of about equal weight, and room for every value to come.
-        share = torch.sigmoid(1.7 * shifted / self.start.scale)
+        share = torch.sigmoid(1.7 * shifted / self.scale.scale)
         which = (share * bins).long().clamp_(max=bins - 1)
         columns = torch.arange(n_features, device=which.device) * bins
         flat = (labels[:, None] * (n_features * bins) + columns + which).flatten()

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from qpopt import Instance, InvalidFile, InvalidInstance, __version__, prepare
-from qpopt.io.archive import replacing
+from qpopt import Instance, InvalidInstance, prepare
+from qpopt.io import opened_archive, save_archive
 from qpopt.preprocessing import (
     auroc_from_histograms,
     center_from_sums,
@@ -26,10 +23,9 @@ from qpopt.preprocessing import (
 from qpopt_torch.data.batches import check_labels
 from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.head import Head
-from qpopt_torch.statistics.accumulator import Accumulator, Start
+from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
 
-FORMAT = "qpopt-statistics"
-FORMAT_VERSION = 1
+OPTIONAL = ("locality", "center", "histograms")
 
 logger = logging.getLogger("qpopt")
 
@@ -91,9 +87,9 @@ class Statistics:
         """Take the sums of an accumulator."""
         arrays: dict[str, Any] = {
             key: None if (value := getattr(sums, key)) is None else value.cpu().numpy()
-            for key in ("counts", "sums", "squares", "minima", "locality", "center", "histograms")
+            for key in ("counts", "sums", "squares", "minima", *OPTIONAL)
         }
-        shift, scale = (values.cpu().numpy() for values in (sums.start.shift, sums.start.scale))
+        shift, scale = (values.cpu().numpy() for values in (sums.scale.shift, sums.scale.scale))
         return cls(
             **arrays,
             shift=shift,
@@ -144,7 +140,7 @@ class Statistics:
         if n_classes is None:
             n_classes = int(classes.max()) + 1 if classes.numel() else 0
         classes = check_labels(classes, len(values), n_classes, 0)
-        sums = Accumulator(n_classes, Start.of(values), bins)
+        sums = Accumulator(n_classes, FeatureScale.of(values), bins)
         sums.add(values, classes, None if maps is None else torch.as_tensor(np.asarray(maps)))
         return cls.of(sums, class_names=class_names)
 
@@ -193,19 +189,18 @@ class Statistics:
         self._check_mergeable(other)
         moved = other.shift - self.shift
         totals = other.sums.sum(axis=0)
-
-        def both(a: Any, b: Any) -> Any:
-            return None if a is None else a + b
-
+        optional = {
+            key: getattr(self, key) + getattr(other, key)
+            for key in OPTIONAL
+            if getattr(self, key) is not None
+        }
         return replace(
             self,
             counts=self.counts + other.counts,
             sums=self.sums + other.sums + other.counts[:, None] * moved,
             squares=self.squares + other.squares + 2 * moved * totals + other.n_samples * moved**2,
             minima=np.minimum(self.minima, other.minima),
-            locality=both(self.locality, other.locality),
-            center=both(self.center, other.center),
-            histograms=both(self.histograms, other.histograms),
+            **optional,
         )
 
     def _check_mergeable(self, other: Statistics) -> None:
@@ -214,7 +209,7 @@ class Statistics:
                 f"Statistics of {self.n_classes} classes × {self.n_features} features cannot be "
                 f"merged with {other.n_classes} × {other.n_features}."
             )
-        for key in ("locality", "center", "histograms"):
+        for key in OPTIONAL:
             if (getattr(self, key) is None) != (getattr(other, key) is None):
                 raise InvalidInstance(
                     f"Only one of the two statistics has {key}; collect both in the same way."
@@ -310,22 +305,20 @@ class Statistics:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the statistics to one .npz file without pickles."""
-        meta = {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "qpopt": __version__,
-            "n_positions": self.n_positions,
-            "head": None if self.head is None else self.head.to_dict(),
-            "class_names": self.class_names,
-        }
-        arrays: dict[str, Any] = {
-            field.name: value
-            for field in fields(self)
-            if isinstance(value := getattr(self, field.name), np.ndarray)
-        }
-        with replacing(path) as stream:
-            packed = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-            np.savez_compressed(stream, meta=packed, **arrays)
+        save_archive(
+            path,
+            "statistics",
+            {
+                "n_positions": self.n_positions,
+                "head": None if self.head is None else self.head.to_dict(),
+                "class_names": self.class_names,
+            },
+            {
+                field.name: value
+                for field in fields(self)
+                if isinstance(value := getattr(self, field.name), np.ndarray)
+            },
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Statistics:
@@ -336,27 +329,11 @@ class Statistics:
         InvalidFile
             If the file is missing, damaged, not statistics, or of a newer format.
         """
-        if not Path(path).exists():
-            raise InvalidFile(f"{path} does not exist.")
-        try:
-            with Path(path).open("rb") as stream, np.load(stream) as archive:
-                arrays = {key: archive[key] for key in archive.files}
-            meta = json.loads(arrays.pop("meta").tobytes().decode())
-            if not isinstance(meta, Mapping) or meta.get("format") != FORMAT:
-                raise InvalidFile(f"{path} holds no statistics.")
-            if meta["version"] > FORMAT_VERSION:
-                raise InvalidFile(
-                    f"{path} has format version {meta['version']}; this qpopt reads up to "
-                    f"{FORMAT_VERSION}. Upgrade qpopt."
-                )
-            names = meta["class_names"]
+        with opened_archive(path, "statistics") as (arrays, meta):
+            names, head = meta["class_names"], meta["head"]
             return cls(
-                **arrays,
+                **{key: arrays[key] for key in arrays if key != "meta"},
                 n_positions=meta["n_positions"],
-                head=None if meta["head"] is None else Head.from_dict(meta["head"]),
+                head=None if head is None else Head.from_dict(head),
                 class_names=None if names is None else tuple(names),
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
-            raise InvalidFile(
-                f"{path} is truncated, damaged or not statistics of qpopt: {error}."
-            ) from error

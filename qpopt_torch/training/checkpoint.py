@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from qpopt.io.archive import replacing
+from qpopt.io import replacing
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.errors import UNREADABLE, TrainingError
-from qpopt_torch.training.settings import Schedule
+from qpopt_torch.training.settings import AdapterTraining, Schedule
 
 logger = logging.getLogger("qpopt")
 
@@ -26,9 +26,9 @@ class Resumable(Protocol):
     """What a checkpoint needs to know of a training."""
 
     model: nn.Module
-    optimizer: torch.optim.SGD
+    optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler
-    settings: Schedule
+    settings: Schedule | AdapterTraining
 
 
 def write(training: Resumable, epochs: list[dict[str, float]], path: AnyPath | None) -> None:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import logging
-import random
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 from os import PathLike
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from tqdm import tqdm
 
+from qpopt.control.progress import Bar
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import batch_count, check_labels, nothing_in, split, to_model
-from qpopt_torch.metrics.model_accuracy import accuracy
+from qpopt_torch.data.batches import batch_count, batches, require_rereadable
+from qpopt_torch.data.seeding import seeded
+from qpopt_torch.metrics.accuracy import Accuracy, accuracy
 from qpopt_torch.training.checkpoint import resume, write
-from qpopt_torch.training.settings import Schedule
+from qpopt_torch.training.settings import AdapterTraining, Schedule
 
 logger = logging.getLogger("qpopt")
 
@@ -67,13 +66,11 @@ class Training:
     model: nn.Module
     n_classes: int
     groups: list[dict[str, Any]]
-    settings: Schedule
+    settings: Schedule | AdapterTraining
 
     def __post_init__(self) -> None:
-        self.optimizer = torch.optim.SGD(
-            [{**group, "start": group["lr"]} for group in self.groups],
-            momentum=self.settings.momentum,
-            weight_decay=self.settings.weight_decay,
+        self.optimizer = self.settings.optimizer(
+            [{**group, "start": group["lr"]} for group in self.groups]
         )
         self.device = next(self.model.parameters()).device
         self.amp = _precision(self.settings.amp, self.device)
@@ -82,8 +79,8 @@ class Training:
         if ranks.active() and any(p.requires_grad for p in self.model.parameters()):
             self.parallel = nn.parallel.DistributedDataParallel(self.objective)
 
-    def step(self, x: Tensor, y: Tensor) -> tuple[float, int] | None:
-        """Take one step; return loss and correct predictions, or None if the loss is not finite."""
+    def step(self, x: Tensor, y: Tensor) -> tuple[float, Tensor] | None:
+        """Take one step; return loss and logits, or None if the loss is not finite."""
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device.type, self.amp, enabled=self.amp is not None):
             loss, logits = self.parallel(x, y)
@@ -95,10 +92,10 @@ class Training:
         self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        return float(loss.detach()), int((logits.detach().argmax(1) == y).sum())
+        return float(loss.detach()), logits.detach()
 
-    def set_epoch(self, epoch: int) -> float:
-        """Set the learning rates of an epoch; return the first."""
+    def set_epoch(self, epoch: float) -> float:
+        """Set the learning rates after some epochs; return the first."""
         for group in self.optimizer.param_groups:
             group["lr"] = group["start"] * self.settings.rate(epoch)
         return float(self.optimizer.param_groups[0]["lr"])
@@ -120,14 +117,8 @@ def train(
     ----------
     training
         What to train and how.
-    loader, val_loader
-        Batches to train on, and to measure the accuracy after every epoch.
-    checkpoint
-        A file that is written after every epoch and resumed from.
-    log
-        Called with figures and the number of steps so far, after every epoch.
-    progress
-        Whether to show a progress bar on a terminal.
+    loader, val_loader, checkpoint, log, progress
+        As in `fine_tune`.
     title
         What the bar says.
 
@@ -141,13 +132,12 @@ def train(
     done = len(history.epochs)
     n_batches = batch_count(loader)
     good = _state(training.model)
-    bar = tqdm(
-        total=None if n_batches is None else n_batches * training.settings.epochs,
-        initial=(n_batches or 0) * done,
-        desc=title,
-        disable=None if progress and ranks.is_first() else True,
-    )
-    with bar:
+    with Bar(
+        title,
+        None if n_batches is None else n_batches * training.settings.epochs,
+        done=(n_batches or 0) * done,
+        progress=progress and ranks.is_first(),
+    ) as bar:
         for epoch in range(done, training.settings.epochs):
             record = _epoch(training, loader, epoch, bar)
             if record is None:
@@ -170,35 +160,38 @@ def train(
     return history
 
 
+def check_loaders(loader: Iterable[Any], val_loader: Iterable[Any] | None) -> None:
+    """Raise unless both can be read once an epoch."""
+    require_rereadable(loader, "The loader", "training reads it once an epoch")
+    require_rereadable(val_loader, "val_loader", "it is read after every epoch")
+
+
 def _epoch(
-    training: Training, loader: Iterable[Any], epoch: int, bar: Any
+    training: Training, loader: Iterable[Any], epoch: int, bar: Bar
 ) -> dict[str, float] | None:
     """Train for one epoch; return its figures, or None if the loss or a weight is not finite."""
-    rate = training.set_epoch(epoch)
-    total, correct, seen, steps = 0.0, 0, 0, 0
+    rate, n_batches = training.set_epoch(epoch), batch_count(loader)
+    total, steps, right = 0.0, 0, Accuracy()
     began = perf_counter()
     training.objective.train()
     with seeded(training.settings.seed, epoch, loader):
-        for number, batch in enumerate(loader):
-            x, y = split(batch, number)
-            y = check_labels(y, len(x), training.n_classes, number).to(training.device)
-            result = training.step(to_model(x, training.model), y)
+        for x, y in batches(loader, training.model, training.n_classes, repeated=True):
+            training.set_epoch(epoch + steps / (n_batches or inf))
+            result = training.step(x, y)
             if result is None:
                 return None
-            total += result[0] * len(x)
-            correct, seen, steps = correct + result[1], seen + len(x), steps + 1
-            bar.set_postfix(
-                epoch=epoch + 1,
-                loss=f"{total / seen:.3f}",
-                accuracy=f"{100 * correct / seen:.1f}",
-                refresh=False,
+            loss, logits = result
+            right.update(logits, y)
+            total, steps = total + loss * len(x), steps + 1
+            bar.advance(
+                f"epoch {epoch + 1}  loss {total / right.n_samples:.3f}  "
+                f"accuracy {100 * right.compute():.1f} %"
             )
-            bar.update()
-    if not steps:
-        raise nothing_in(loader)
     if not all(torch.isfinite(p).all() for p in training.model.parameters()):
         return None
-    sums = torch.tensor([total, correct, seen], dtype=torch.float64, device=training.device)
+    sums = torch.tensor(
+        [total, right.n_correct, right.n_samples], dtype=torch.float64, device=training.device
+    )
     if ranks.active():
         dist.all_reduce(sums)
     return {
@@ -209,31 +202,6 @@ def _epoch(
         "seconds": perf_counter() - began,
         "steps": steps,
     }
-
-
-@contextmanager
-def seeded(seed: int, epoch: int, loader: Any) -> Iterator[None]:
-    """Make everything random in the block depend on seed, epoch and rank alone, then undo it."""
-    rank = dist.get_rank() if ranks.active() else 0
-    value = int(np.random.SeedSequence([seed, epoch, rank]).generate_state(1)[0])
-    before = random.getstate(), np.random.get_state()
-    own = getattr(loader, "generator", None)
-    own_state = None if own is None else own.get_state()
-    with torch.random.fork_rng():
-        torch.manual_seed(value)
-        random.seed(value)
-        np.random.seed(value)
-        if own is not None:
-            own.manual_seed(value)
-        if hasattr(sampler := getattr(loader, "sampler", None), "set_epoch"):
-            sampler.set_epoch(epoch)  # type: ignore[union-attr]
-        try:
-            yield
-        finally:
-            random.setstate(before[0])
-            np.random.set_state(before[1])
-            if own is not None:
-                own.set_state(own_state)
 
 
 def _state(model: nn.Module) -> dict[str, Tensor]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite
-from typing import ClassVar, Literal
+from math import cos, isfinite, pi
+from typing import Any, ClassVar, Literal
+
+from torch.optim import SGD, AdamW, Optimizer
 
 from qpopt_torch.errors import TrainingError
 
@@ -57,9 +60,13 @@ class Schedule:
         if self.amp not in ("auto", "off", "bfloat16", "float16"):
             raise TrainingError(f"amp must be auto, off, bfloat16 or float16, not {self.amp!r}.")
 
-    def rate(self, epoch: int) -> float:
-        """Return the factor of the learning rate in an epoch, counted from 0."""
+    def rate(self, epoch: float) -> float:
+        """Return the factor of the learning rate after some epochs."""
         return float(self.decay ** (epoch // self.decay_every))
+
+    def optimizer(self, groups: Iterable[dict[str, Any]]) -> Optimizer:
+        """Return the optimiser of some groups of parameters."""
+        return SGD(groups, momentum=self.momentum, weight_decay=self.weight_decay)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +129,8 @@ class AdapterTraining:
         Fixes everything random.
     """
 
+    amp: ClassVar[Amp] = "off"
+
     kind: Literal["linear", "mlp"] = "linear"
     hidden: int = 1024
     epochs: int = 30
@@ -139,3 +148,29 @@ class AdapterTraining:
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= 1):
                 raise TrainingError(f"{name} must be a whole number of at least 1, not {value!r}.")
+
+    def rate(self, epoch: float) -> float:
+        """Return the factor of the learning rate after some epochs."""
+        return 0.5 * (1 + cos(pi * epoch / self.epochs))
+
+    def optimizer(self, groups: Iterable[dict[str, Any]]) -> Optimizer:
+        """Return the optimiser of some groups of parameters."""
+        return AdamW(groups, weight_decay=self.weight_decay)
+
+
+TrainingLike = FineTuning | AdapterTraining | Literal["full", "frozen"] | None
+"""Settings of a training of a sparse classifier, a word for their defaults, or None for none."""
+
+
+def training_settings(training: TrainingLike) -> FineTuning | AdapterTraining | None:
+    """Return the settings that are meant."""
+    if training is None or isinstance(training, (FineTuning, AdapterTraining)):
+        return training
+    if training == "full":
+        return FineTuning()
+    if training == "frozen":
+        return AdapterTraining()
+    raise TrainingError(
+        "training must be FineTuning(…), AdapterTraining(…), full, frozen or None, not "
+        f"{training!r}."
+    )

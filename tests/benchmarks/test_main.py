@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import __main__ as command_line
 from benchmarks.library.library import Library
-from benchmarks.runs.rows import Rows
+from benchmarks.runs.rows import RowFile
 from qpopt import Instance, available_solvers
 
 OPEN_SOURCE = [
@@ -30,7 +30,7 @@ def test_the_tiny_suite_is_solved_by_every_open_source_solver(tmp_path, capsys):
     options = ["--methods", "compact", "--solvers", ",".join(OPEN_SOURCE), "--jobs", 2]
     out = tmp_path / "results"
     assert run("run", "--instances", names, *options, "--time-limit", 60, "--out", out) == 0
-    rows = Rows(out / "rows.csv").read()
+    rows = RowFile(out / "rows.csv").read()
     assert len(rows) == 4 * len(OPEN_SOURCE)
     for row in rows:
         assert (row.status, row.verified) == ("optimal", True), row

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.library.library import ROOT
-from benchmarks.runs.rows import Rows
+from benchmarks.runs.rows import RowFile
 
 README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
 
@@ -50,7 +50,7 @@ def test_the_example_is_short_and_can_be_compared(site, tmp_path):
         [*words, "--jobs", "2"], env=variables, capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stderr
-    rows = Rows(tmp_path / "mine" / "rows.csv").read()
+    rows = RowFile(tmp_path / "mine" / "rows.csv").read()
     assert {(row.instance, row.solver): row.status for row in rows} == {
         (instance, solver): "optimal"
         for instance in ("uniform-12x6", "planted-12x6")

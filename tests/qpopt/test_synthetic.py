@@ -74,7 +74,7 @@ def test_bad_arguments():
         generate(10, 2, 4, 2, structure="odd")
     with pytest.raises(InfeasibleInstance, match="2 distinct sets"):
         generate(10, 5, 2, 1)
-    with pytest.raises(InvalidInstance, match="n_classes must be at least 1"):
+    with pytest.raises(InvalidInstance, match="n_classes must be a whole number of at least 1"):
         generate(10, 0, 4, 2)
     with pytest.raises(InvalidInstance, match="seed"):
         generate(10, 2, 4, 2, seed=-3)

@@ -7,9 +7,11 @@ from itertools import combinations, islice
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from qpopt import Instance, Solution
 from qpopt.problem.objective import objective
+from qpopt_torch import SparseClassifier, collect
 
 
 def cnn(n_features: int = 8, n_classes: int = 4, seed: int = 0) -> nn.Sequential:
@@ -63,6 +65,30 @@ def any_solution(instance: Instance) -> Solution:
         assignment[c, list(members)] = True
     value = objective(instance.A, instance.R, instance.b, selection, assignment)
     return Solution(selection, assignment, value.total, fingerprint=instance.fingerprint)
+
+
+def sparse(model=None, data=None, n_select=5, n_per_class=2):
+    """A sparse classifier of the first features, not trained."""
+    model = cnn() if model is None else model
+    statistics = collect(model, batches() if data is None else data, progress=False)
+    solution = any_solution(statistics.instance(n_select, n_per_class, bias="none"))
+    return SparseClassifier.from_solution(model, solution, statistics).eval()
+
+
+def loader(sizes=(8,) * 6, batch_size=8):
+    """A loader that shuffles."""
+    x, y = (torch.cat(parts) for parts in zip(*batches(sizes=sizes), strict=True))
+    return DataLoader(TensorDataset(x, y), batch_size, shuffle=True)
+
+
+def weights(model):
+    """A copy of all parameters and buffers."""
+    return {key: value.clone() for key, value in model.state_dict().items()}
+
+
+def same(a, b):
+    """Whether all tensors of `a` are those of `b`."""
+    return all(torch.equal(a[key], b[key]) for key in a)
 
 
 class Scale(nn.Module):

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.reports.report import facts, instance_lines, run_trace, write_report
-from benchmarks.runs.rows import Rows
+from benchmarks.runs.rows import RowFile
 
 
 class Page(HTMLParser):
@@ -67,7 +67,7 @@ def test_html_is_one_self_contained_file(folder):
 
 
 def test_html_escapes_what_runs_say(folder, make_row):
-    rows = Rows(folder / "rows.csv")
+    rows = RowFile(folder / "rows.csv")
     with rows.writing():
         rows.append(make_row(status="crash", verified=None, message="<script>alert(1)</script>"))
     text = write_report(folder)[1].read_text()

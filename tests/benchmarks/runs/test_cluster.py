@@ -11,7 +11,7 @@ from distributed import LocalCluster
 from benchmarks.errors import BenchmarkError
 from benchmarks.runs.cluster import connect
 from benchmarks.runs.execute import execute
-from benchmarks.runs.rows import Rows
+from benchmarks.runs.rows import RowFile
 from benchmarks.runs.run import run
 from tests.benchmarks.conftest import STUB
 
@@ -56,7 +56,7 @@ def test_the_same_rows_come_back_from_a_cluster(start, make_spec, tmp_path):
         ("crash", 0): "crash",
         ("crash", 1): "crash",
     }
-    assert len(Rows(tmp_path / "out" / "rows.csv").read()) == 4
+    assert len(RowFile(tmp_path / "out" / "rows.csv").read()) == 4
 
 
 def test_the_runs_of_a_lost_worker_are_repeated_and_none_is_lost_or_doubled(

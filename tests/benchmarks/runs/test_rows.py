@@ -1,12 +1,12 @@
 import pytest
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.runs.rows import COLUMNS, Rows
+from benchmarks.runs.rows import COLUMNS, RowFile
 
 
 @pytest.fixture
 def rows(tmp_path):
-    return Rows(tmp_path / "results" / "rows.csv")
+    return RowFile(tmp_path / "results" / "rows.csv")
 
 
 def test_rows_come_back_as_they_were(rows, make_row):
@@ -46,7 +46,7 @@ def test_a_row_cut_short_is_dropped_and_writing_goes_on(rows, make_row, cut):
 
 def test_only_one_process_writes(rows):
     with rows.writing():
-        other = Rows(rows.path)
+        other = RowFile(rows.path)
         with pytest.raises(BenchmarkError, match="Another process is writing"), other.writing():
             pass
     with rows.writing():

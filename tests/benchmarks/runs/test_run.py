@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.library.curation import improve
 from benchmarks.runs.execute import Outcome, execute
-from benchmarks.runs.rows import Rows
+from benchmarks.runs.rows import RowFile
 from benchmarks.runs.run import run
 from qpopt import Solution
 from tests.benchmarks.conftest import STUB
@@ -30,7 +30,7 @@ def test_good_and_bad_runs_all_become_rows(start, make_spec, tmp_path):
         "boast": "wrong",
         "refuse": "refused",
     }
-    written = Rows(tmp_path / "out" / "rows.csv").read()
+    written = RowFile(tmp_path / "out" / "rows.csv").read()
     assert {row.key for row in written} == {spec.key for spec in specs}
     traces = {path.stem for path in (tmp_path / "out" / "traces").iterdir()}
     assert traces >= {specs[0].key}
@@ -45,7 +45,7 @@ def test_a_second_start_does_only_what_is_missing(start, make_spec, tmp_path):
     assert len(start([first, second], rerun=True)) == 2
     lines = (tmp_path / "out" / "rows.csv").read_text().splitlines()
     assert len(lines) == 1 + 4
-    assert len(Rows(tmp_path / "out" / "rows.csv").read()) == 2
+    assert len(RowFile(tmp_path / "out" / "rows.csv").read()) == 2
 
 
 def test_a_run_whose_row_was_cut_short_is_repeated(start, make_spec, tmp_path):
@@ -54,7 +54,7 @@ def test_a_run_whose_row_was_cut_short_is_repeated(start, make_spec, tmp_path):
     path = tmp_path / "out" / "rows.csv"
     path.write_bytes(path.read_bytes()[:-30])
     assert len(start(specs)) == 1
-    assert {row.key for row in Rows(path).read()} == {spec.key for spec in specs}
+    assert {row.key for row in RowFile(path).read()} == {spec.key for spec in specs}
 
 
 def test_runs_that_the_user_stopped_leave_no_row(library, make_spec, tmp_path):
@@ -65,7 +65,7 @@ def test_runs_that_the_user_stopped_leave_no_row(library, make_spec, tmp_path):
         carry_out=lambda spec, **options: Outcome("stopped", 0.0, 0.0),
     )
     assert rows == []
-    assert Rows(tmp_path / "out" / "rows.csv").read() == []
+    assert RowFile(tmp_path / "out" / "rows.csv").read() == []
 
 
 def test_solutions_of_runs_can_improve_the_library(start, make_spec, tmp_path, library):

@@ -103,6 +103,10 @@ def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
     assert solution.class_sets() == toy_best.class_sets()
     code, out, _ = run(capsys, "solve", path, "--solver", "highs", "--start", out_path, "--json")
     assert json.loads(out)["objective"] == pytest.approx(12.9)
+    code, out, _ = run(capsys, "methods")
+    assert code == 0
+    assert "search_seconds" in out
+    assert "patience" in out
     code, out, _ = run(capsys, "solvers")
     assert (code, "highs" in out) == (0, True)
 
@@ -116,7 +120,10 @@ def test_options_of_a_method(capsys, tmp_path, toy):
     for option, message in (
         ("target=high", "target must be a finite number, not 'high'."),
         ("step_limit=2.5", "step_limit must be a whole number of at least 0, not 2.5."),
-        ("steps=1", "There is no option 'steps' for this method; known are step_limit, target."),
+        (
+            "steps=1",
+            "There is no option 'steps' for this method; known are step_limit, target, patience.",
+        ),
         ("target", "--option takes NAME=VALUE, not 'target'."),
     ):
         assert run(capsys, *given, option) == (2, "", f"qpopt: {message}\n")

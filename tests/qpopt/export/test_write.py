@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from scipy import sparse
 
 from qpopt import Instance, InvalidArgument, InvalidFile, Status, generate
+from qpopt.control import Limits
 from qpopt.export.write import FORMATS, FORMULATIONS
 from qpopt.models.compiled import Block, CompiledModel, Kind, Products, QuadraticRow, Rows
-from qpopt.solvers import SolverSettings, find_solver
+from qpopt.solvers import SolverRequest, find_solver
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, brute_force, value
 from tests.installed import INFOS
@@ -94,7 +95,7 @@ def read_by_pyqplib(path):
             for k, hessian in curved
         ),
     )
-    result = find_solver("scip").solve(model, SolverSettings(gap=0.0))
+    result = find_solver("scip").solve(model, SolverRequest(Limits(gap=0.0)))
     assert result.status is Status.OPTIMAL
     return result.objective
 

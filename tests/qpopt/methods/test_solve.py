@@ -118,7 +118,7 @@ def test_an_optimal_start_stays(toy, toy_best, solver):
 @pytest.mark.parametrize(
     ("start", "reason"),
     [
-        ([0, 1], "it selects 2 features instead of 3"),
+        ([0, 1], "it has 2 features, n_select is 3"),
         ([0, 1, 9], "outside 0 … 3"),
         ([0.5, 1, 2], "list of feature indices"),
         (([0, 1, 2], [[1, 1, 1], [1, 1, 0]]), "class 0 has 3 features instead of 2"),
@@ -132,9 +132,9 @@ def test_an_infeasible_start_is_rejected_with_the_reason(toy, start, reason):
 
 def test_a_start_must_respect_what_is_included_and_excluded(toy):
     fixed = Instance(toy.A, toy.R, toy.b, 3, 2, include=[0], exclude=[3])
-    with pytest.raises(InvalidStart, match="feature 0 must be selected"):
+    with pytest.raises(InvalidStart, match="feature 0 must be included"):
         solve(fixed, start=[1, 2, 3])
-    with pytest.raises(InvalidStart, match="feature 3 must not be selected"):
+    with pytest.raises(InvalidStart, match="feature 3 is excluded"):
         solve(fixed, start=[0, 1, 3])
 
 
@@ -163,13 +163,26 @@ def test_hardly_any_time_still_gives_a_feasible_solution(solver):
     assert solution.status is Status.FEASIBLE
 
 
+@pytest.mark.parametrize("time_limit", [0.005, 0.01, 0.015, 0.02, 0.05])
+@pytest.mark.parametrize("solver", solvers())
+def test_a_solver_that_ends_early_proves_nothing_false(solver, time_limit):
+    """Some solvers call 0 their bound until they know one."""
+    instance = generate(20, 8, 6, 2)
+    solution = solve(instance, solver=solver, time_limit=time_limit)
+    best = solve(instance, method="projected")
+    assert best.status is Status.OPTIMAL
+    assert solution.bound is None or solution.bound >= best.objective - 1e-9
+    if solution.status is Status.OPTIMAL:
+        assert solution.objective == pytest.approx(best.objective, rel=1e-4)
+
+
 @pytest.mark.parametrize("solver", solvers())
 def test_ctrl_c_returns_the_best_so_far(solver):
     instance = generate(38, 20, 12, 4, structure="uniform", redundancy=20.0, epsilon=None, seed=1)
     waiting = ["the solver is about to start"]
 
-    def interrupt(point, note):
-        if note.startswith("round") and waiting:
+    def interrupt(event):
+        if event.note.startswith("round") and waiting:
             waiting.clear()
             _thread.interrupt_main()
 
@@ -186,7 +199,7 @@ def test_the_trace_never_gets_worse():
         generate(12, 6, 5, 2, seed=5),
         solver="highs",
         options={"search_steps": 0},
-        progress=lambda point, note: told.append((point, note)),
+        progress=lambda event: told.append((event.point, event.note)),
     )
     objectives = [p.objective for p in solution.trace if p.objective is not None]
     bounds = [p.bound for p in solution.trace if p.bound is not None]
@@ -224,7 +237,7 @@ def test_a_small_licence_is_noticed_before_building():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "magic"}, "no method called 'magic'; known are auto, projected"),
+        ({"method": "magic"}, "no method called 'magic'; known are auto, compact"),
         ({"time_limit": -1}, "time_limit must be a number of at least 0"),
         ({"gap": float("nan")}, "gap must be a number"),
         ({"seed": -1}, "seed must be a whole number"),
@@ -236,7 +249,7 @@ def test_a_small_licence_is_noticed_before_building():
         ({"method": "compact", "options": {"objective": "cubic"}}, "objective must be one of"),
         ({"method": "compact", "options": {"search_steps": -1}}, "search_steps must be"),
         ({"method": "search", "solver": "highs"}, "hands no model to a solver"),
-        ({"options": [1, 2]}, "options must be a mapping"),
+        ({"options": [1, 2]}, "options must be a ProjectedOptions or a mapping"),
         ({"method": "paper", "options": {"max_rounds": 0}}, "max_rounds must be"),
     ],
 )

@@ -27,7 +27,9 @@ def test_finds_the_optimum_of_tiny_graphs(R, data):
     order = data.draw(st.permutations(range(n)))
     include = tuple(order[: data.draw(st.integers(0, size))])
     exclude = tuple(order[n - data.draw(st.integers(0, n - size)) :])
-    found = clique_threshold(R, size, include=include, exclude=exclude)
+    steps = data.draw(st.sampled_from([None, 0]))
+    found = clique_threshold(R, size, include=include, exclude=exclude, steps=steps)
+    assert found.proven
     assert len(set(found.clique.tolist())) == size
     assert set(include) <= set(found.clique.tolist())
     assert not set(exclude) & set(found.clique.tolist())
@@ -42,6 +44,7 @@ def test_agrees_with_exact_cliques_on_a_larger_graph():
     R = np.abs(np.random.default_rng(3).standard_normal((40, 40)))
     R = np.triu(R, 1) + np.triu(R, 1).T
     found = clique_threshold(R, 8)
+    assert found.proven
 
     def has_clique(threshold):
         graph = nx.Graph(np.argwhere(np.triu(threshold > R, 1)).tolist())
@@ -60,6 +63,26 @@ def test_never_worse_than_greedy_and_often_better():
     np.testing.assert_array_equal(start.clique, np.sort(greedy))
     assert start.epsilon == start.greedy_epsilon
     assert clique_threshold(R, 12).epsilon < start.epsilon
+
+
+def test_the_exact_search_ends_what_greedy_began():
+    R = np.abs(np.random.default_rng(0).standard_normal((60, 60)))
+    R = np.triu(R, 1) + np.triu(R, 1).T
+    found = clique_threshold(R, 9, steps=0)
+    assert found.proven
+    assert found.epsilon == clique_threshold(R, 9).epsilon < found.greedy_epsilon
+
+
+def test_a_proof_that_would_take_long_is_given_up():
+    """Two features at most of each of twelve rings of five fit together; colours do not show it."""
+    ring = np.zeros((5, 5))
+    for i in range(5):
+        ring[i, (i + 1) % 5] = ring[(i + 1) % 5, i] = 0.5
+    R = np.kron(np.eye(12), ring)
+    R[R == 0] = 0.1
+    np.fill_diagonal(R, 0.0)
+    found = clique_threshold(R, 25)
+    assert (R[np.ix_(found.clique, found.clique)].max(), found.proven) == (0.5, False)
 
 
 def test_the_seed_decides():
@@ -89,7 +112,7 @@ def test_recomputing_with_other_rounding_gives_the_same_graph():
 
 @pytest.mark.parametrize("n_select", [20, 50, 100])
 def test_real_instance(n_select):
-    from benchmarks.library.real import DATA
+    from benchmarks.library.sources import DATA
     from qpopt import redundancy
 
     with np.load(DATA / "cub-resnet50.npz") as data:

@@ -31,6 +31,7 @@ def test_every_step_of_the_specification(A, data):
         assert not instance.R.any()
     clique = origin["clique"]
     assert len(clique) == n_select
+    assert origin["epsilon_proven"] is True
     if kept.any():
         assert origin["redundancy_factor"] == pytest.approx(weight / kept.max())
     assert (origin["redundancy"], origin["bias_scale"]) == (weight, 0.5)
@@ -63,11 +64,12 @@ def test_given_epsilon_and_none():
     A = np.random.default_rng(0).standard_normal((3, 9))
     cosine = redundancy(A)
     for epsilon in (None, 0.5, 10.0):
-        instance = prepare(A, n_select=4, n_per_class=2, epsilon=epsilon)
+        said = {"epsilon_proven": True}
+        instance = prepare(A, n_select=4, n_per_class=2, epsilon=epsilon, provenance=said)
         wanted = cosine >= (0 if epsilon is None else epsilon)
         np.testing.assert_array_equal(instance.R > 0, wanted & (cosine > 0))
         assert instance.provenance["epsilon"] == epsilon
-        assert "clique" not in instance.provenance
+        assert not {"clique", "epsilon_proven"} & set(instance.provenance)
 
 
 def test_included_features_are_in_the_clique():
@@ -80,13 +82,23 @@ def test_included_features_are_in_the_clique():
     assert instance.exclude == (0, 1, 2)
 
 
+def test_the_hint_is_the_one_given_or_the_clique():
+    A = np.eye(3, 4)
+    assert prepare(A, n_select=3, n_per_class=1, epsilon=0.5).hint == ()
+    assert prepare(A, n_select=3, n_per_class=1, epsilon=0.5, hint=[2, 0, 3]).hint == (0, 2, 3)
+    assert prepare(A, n_select=3, n_per_class=1, hint=[2, 0, 3]).hint == (0, 2, 3)
+    instance = prepare(A, n_select=3, n_per_class=1)
+    assert instance.hint == instance.provenance["clique"]
+    assert len(instance.hint) == 3
+
+
 def test_provenance_of_the_caller_is_kept():
     A = np.eye(3)
     claims = {"from": "here", "clique": [0], "seed": 1}
     instance = prepare(A, n_select=3, n_per_class=1, seed=7, epsilon=0.5, provenance=claims)
+    assert instance.hint == ()
     assert instance.provenance["from"] == "here"
     assert instance.provenance["seed"] == 7
-    assert "clique" not in instance.provenance
 
 
 def test_names_are_kept():

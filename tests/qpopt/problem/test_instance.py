@@ -39,7 +39,7 @@ def symmetric(d, e, value):
         ((A, symmetric(1, 3, -0.5), B, 3, 2), r"R\[1, 3\] is -0.5"),
         ((A, with_entry(R, (2, 2), 1.0), B, 3, 2), r"R\[2, 2\] is 1.*diagonal"),
         ((A, R, B, 3.0, 2), "n_select must be a whole number"),
-        ((A, R, B, 3, 0), "n_per_class must be at least 1"),
+        ((A, R, B, 3, 0), "n_per_class must be a whole number of at least 1"),
         (([["x"] * 4] * 2, R, B, 3, 2), "A must hold numbers"),
         ((A + 1j, R, B, 3, 2), "A must hold numbers, not complex"),
         ((A.astype("datetime64[s]"), R, B, 3, 2), "A must hold numbers, not datetime"),

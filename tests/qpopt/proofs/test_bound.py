@@ -43,7 +43,7 @@ def test_the_semidefinite_bound_beats_thresholds_where_features_are_redundant():
 
 
 def test_an_interruption_returns_what_is_proven():
-    def interrupt(point, note):
+    def interrupt(event):
         raise KeyboardInterrupt
 
     found = bound(qpopt.generate(40, 6, 8, 3), progress=interrupt)

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from qpopt import Instance, InvalidArgument, InvalidFile, Status, generate, solve
-from qpopt.problem.assignment import assign
+from qpopt.control import Phase
 from qpopt.proofs.checkpoint import Checkpoint
-from qpopt.search.local_search import SearchResult
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
@@ -24,8 +23,8 @@ def interrupted_after(count):
     """Progress that interrupts the solve at its `count`-th message after a bound is known."""
     left = [count]
 
-    def interrupt(point, note):
-        if point.objective is not None and point.bound is not None:
+    def interrupt(event):
+        if event.point.gap is not None:
             left[0] -= 1
             if left[0] < 0:
                 raise KeyboardInterrupt
@@ -61,16 +60,16 @@ def test_the_tree_goes_on_where_it_stopped(tmp_path):
     assert max(part.bound for part in saved.parts) <= first.bound + 1e-9
     notes = []
     second = solve(
-        instance, time_limit=1, options=options, progress=lambda point, note: notes.append(note)
+        instance, time_limit=1, options=options, progress=lambda event: notes.append(event.note)
     )
     assert second.objective >= first.objective
     assert second.bound <= first.bound
     assert not any("searching" in note or "free" in note for note in notes)
 
 
-def in_the_tree(point, note):
+def in_the_tree(event):
     """Progress that interrupts the solve when branching has begun."""
-    if "5 nodes" in note:
+    if "5 nodes" in event.note:
         raise KeyboardInterrupt
 
 
@@ -139,8 +138,7 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
         for selection in all_selections(instance)
     }
     second = np.array(sorted(values, key=values.get)[-2])
-    found = SearchResult(second, assign(instance.A, second, 2), 0.0, (), 0, 0.0, False, False)
-    monkeypatch.setattr("qpopt.proofs.driver.search", lambda *_, **__: found)
+    monkeypatch.setattr("qpopt.proofs.driver.search", lambda known, _: known.judge(second))
     seen = set()
     interrupted = True
     while interrupted:
@@ -167,21 +165,21 @@ def is_open(reached, selection):
     )
 
 
-def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path, monkeypatch):
+def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path):
     path = tmp_path / "folder" / "checkpoint.npz"
     path.parent.mkdir()
     instance = generate(12, 4, 4, 2)
-    monkeypatch.setattr("qpopt.proofs.driver.SECONDS_BETWEEN_SAVES", 0.0)
     notes = []
 
-    def without_folder_for_a_while(point, note):
-        notes.append(note)
-        if "Cannot write" in note:
+    def without_folder_for_a_while(event):
+        notes.append(event.note)
+        if "Cannot write" in event.note:
             path.parent.mkdir(exist_ok=True)
-        elif note == "searching" and path.parent.exists():
+        elif event.phase is Phase.SEARCH and path.parent.exists():
             path.parent.rmdir()
 
-    options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
+    often = {"seconds_between_saves": 0.0}
+    options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path, "params": often}
     solution = solve(instance, gap=0.0, options=options, progress=without_folder_for_a_while)
     assert solution.status is Status.OPTIMAL
     assert any("Cannot write" in note for note in notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -11,24 +12,27 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Status, solve, verify
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.settings import Settings
+from qpopt.control.limits import Limits
 from qpopt.errors import SolverFailure
-from qpopt.problem.assignment import assign
+from qpopt.methods import projected
+from qpopt.methods.compact import run_compact
 from qpopt.problem.subproblem import reduce
 from qpopt.proofs import handover as handing
 from qpopt.proofs.handover import hand_over
+from qpopt.solvers.registry import find_solver
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
 
 def incumbent_of(instance, **limits):
-    return Incumbent(instance, Settings(**limits), method="projected")
+    return Incumbent(instance, Limits(**limits))
 
 
-def offer(incumbent, selection):
-    instance, chosen = incumbent.instance, np.array(selection)
-    incumbent.offer(chosen, assign(instance.A, chosen, instance.n_per_class))
+def ask_highs(incumbent, part):
+    finish = partial(run_compact, solver=find_solver("highs"), quadratic=False)
+    return hand_over(incumbent, part, Limits(60.0, gap=0.0), finish)
 
 
 @settings(max_examples=15)
@@ -38,7 +42,7 @@ def test_the_whole_is_solved(instance):
     if not part.n_select:
         return
     incumbent = incumbent_of(instance, gap=0.0)
-    assert hand_over(incumbent, part, 60.0)
+    assert ask_highs(incumbent, part)
     best = brute_force(instance).objective
     assert incumbent.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
     assert incumbent.bound >= best - 1e-9 * max(1.0, abs(best))
@@ -55,9 +59,9 @@ def test_a_part_is_searched_and_what_is_outside_it_stays(instance, data):
         return
     outside = [s for s in all_selections(instance) if out in s]
     incumbent = incumbent_of(instance, gap=0.0)
-    offer(incumbent, outside[0])
+    incumbent.judge(np.array(outside[0]))
     known = incumbent.objective
-    hand_over(incumbent, part, 60.0)
+    ask_highs(incumbent, part)
     inside = [s for s in all_selections(instance) if out not in s]
     best = max(value(instance, s, best_class_sets(instance, s)) for s in inside)
     expected = max(best, known)
@@ -68,7 +72,7 @@ def test_a_part_is_searched_and_what_is_outside_it_stays(instance, data):
 def test_what_is_large_is_not_handed_over(monkeypatch):
     monkeypatch.setattr(handing, "MOST_VARIABLES", 10)
     incumbent = incumbent_of(qpopt.generate(12, 4, 4, 2))
-    assert not hand_over(incumbent, reduce(incumbent.instance), 60.0)
+    assert not ask_highs(incumbent, reduce(incumbent.instance))
     assert incumbent.bound == inf
 
 
@@ -76,13 +80,13 @@ def test_a_failure_of_the_solver_does_not_end_the_proof(monkeypatch):
     def fail(*arguments, **options):
         raise SolverFailure("it is busy")
 
-    monkeypatch.setattr(handing, "run_compact", fail)
+    monkeypatch.setattr(projected, "run_compact", fail)
     instance = qpopt.generate(24, 8, 6, 3)
     notes = []
     solution = solve(
         instance,
         options={"search_seconds": 0.0, "enumerate": False},
-        progress=lambda point, note: notes.append(note),
+        progress=lambda event: notes.append(event.note),
     )
     assert "it is busy" in notes
     assert solution.status is Status.OPTIMAL
@@ -93,7 +97,7 @@ def test_an_interruption_of_the_solver_ends_the_proof(monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(handing, "run_compact", interrupt)
+    monkeypatch.setattr(projected, "run_compact", interrupt)
     solution = solve(
         qpopt.generate(40, 10, 8, 3), options={"search_seconds": 0.1, "enumerate": False}
     )
@@ -105,7 +109,7 @@ def test_the_solver_can_be_left_out(monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("it was asked")
 
-    monkeypatch.setattr(handing, "hand_over", fail)
+    monkeypatch.setattr(projected, "run_compact", fail)
     options = {"search_seconds": 0.0, "enumerate": False, "hand_over": False}
     solution = solve(qpopt.generate(20, 6, 5, 2), options=options)
     assert solution.status is Status.OPTIMAL
@@ -113,13 +117,12 @@ def test_the_solver_can_be_left_out(monkeypatch):
 
 def test_the_solver_ends_a_proof():
     instance = qpopt.generate(24, 8, 6, 3, structure="uniform")
-    notes = []
+    events = []
     solution = solve(
-        instance,
-        options={"search_seconds": 0.1, "enumerate": False},
-        progress=lambda point, note: notes.append(note),
+        instance, options={"search_seconds": 0.1, "enumerate": False}, progress=events.append
     )
-    assert any(note.startswith("highs on") for note in notes)
+    phases = list(dict.fromkeys(event.phase for event in events))
+    assert phases == [Phase.SEARCH, Phase.LINEAR, Phase.START, Phase.BUILD, Phase.MIP]
     assert solution.status is Status.OPTIMAL
     assert solution.details["nodes"] == 0
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qpopt.relaxations.fixing import Forcing
 from qpopt.relaxations.safe_bounds import eigenvalue_deficit, row_bound
-from tests.qpopt.relaxations.test_safe_bounds import selections
+from tests.brute_force import indicators
 
 
 @st.composite
@@ -28,7 +28,7 @@ def cases(draw, size=7):
 def best_values(Q, B, m):
     """Return the largest sᵀQs − sᵀBs of the selections with every feature."""
     best = np.full(len(Q), -np.inf)
-    for s in selections(len(Q), m):
+    for s in indicators(len(Q), m):
         best[s > 0] = np.maximum(best[s > 0], s @ (Q - B) @ s)
     return best
 

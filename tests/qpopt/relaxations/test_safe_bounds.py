@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qpopt.relaxations.safe_bounds import eigenvalue_deficit, row_bound, rows_value
+from tests.brute_force import indicators
 
 
 @st.composite
@@ -24,20 +23,13 @@ def matrices(draw, size=7):
     return (Q + Q.T) / 2, draw(st.integers(1, n))
 
 
-def selections(n, m):
-    for chosen in combinations(range(n), m):
-        s = np.zeros(n)
-        s[list(chosen)] = 1.0
-        yield s
-
-
 @given(matrices())
 def test_rows_bound_every_selection_and_every_decision(case):
     Q, m = case
     n = len(Q)
     bound = row_bound(Q, m)
     assert bound.value == pytest.approx(rows_value(Q, m))
-    for s in selections(n, m):
+    for s in indicators(n, m):
         value = s @ Q @ s - 1e-12
         assert value <= bound.value
         for d in range(n):

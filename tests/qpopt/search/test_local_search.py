@@ -1,27 +1,49 @@
+from dataclasses import replace
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import qpopt
-from qpopt import Instance, InvalidArgument, Solution, generate, verify
-from qpopt.search.local_search import search
+from qpopt import Instance, Status, generate, verify
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.limits import Limits
+from qpopt.search.budget import Budget
+from qpopt.search.local_search import MOST_SELECTIONS, search
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, brute_force
 
 
+class Searched:
+    """An incumbent that a search has worked for, and how it ended."""
+
+    def __init__(
+        self, instance, *, seed=0, threads=None, start=None, told=None, few=None, **limits
+    ):
+        self.incumbent = Incumbent(
+            instance, Limits(seed=seed, threads=threads), start=start, on_event=told
+        )
+        self.budget = Budget(self.incumbent, **limits)
+        self.complete = None
+        self.incumbent.run(lambda: self._search(MOST_SELECTIONS if few is None else few))
+        self.solution = self.incumbent.solution()
+        self.objective, self.steps = self.incumbent.objective, self.budget.steps
+
+    def _search(self, most_selections):
+        self.complete = search(self.incumbent, self.budget, most_selections=most_selections)
+
+
 def assert_valid(instance, result):
-    solution = Solution(
-        result.selection, result.assignment, result.objective, fingerprint=instance.fingerprint
-    )
-    assert str(verify(instance, solution)) == "verified: no violation"
+    verification = verify(instance, replace(result.solution, status=Status.FEASIBLE))
+    assert str(verification) == "verified: no violation"
 
 
 @settings(max_examples=40)
 @given(awkward_instances())
 def test_swaps_find_the_best_solution_of_small_instances(instance):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qpopt.search.local_search.MOST_SELECTIONS", 0)
-        result = search(instance, step_limit=500)
+    result = Searched(instance, steps=500, few=0)
     assert_valid(instance, result)
     assert result.complete == (sum(1 for _ in all_selections(instance)) == 1)
     best = brute_force(instance).objective
@@ -31,59 +53,57 @@ def test_swaps_find_the_best_solution_of_small_instances(instance):
 @pytest.mark.parametrize("seed", range(2))
 def test_finds_the_planted_selection(seed):
     instance = generate(80, 20, 10, 3, structure="planted", seed=seed)
-    result = search(instance, step_limit=1500, seed=seed)
-    assert result.selection.tolist() == list(instance.provenance["planted"])
+    result = Searched(instance, steps=1500, seed=seed)
+    assert result.solution.selection.tolist() == list(instance.provenance["planted"])
 
 
 def test_the_same_seed_gives_the_same_result():
     instance = generate(100, 40, 12, 3, seed=5)
-    one, other = (search(instance, step_limit=1500, seed=9) for _ in range(2))
+    one, other = (Searched(instance, steps=1500, seed=9) for _ in range(2))
     assert one.steps == other.steps == 1500
-    assert one.selection.tolist() == other.selection.tolist()
-    assert one.assignment.tolist() == other.assignment.tolist()
-    assert [p.objective for p in one.trace] == [p.objective for p in other.trace]
+    assert one.solution.selection.tolist() == other.solution.selection.tolist()
+    assert one.solution.assignment.tolist() == other.solution.assignment.tolist()
+    assert [p.objective for p in one.solution.trace] == [p.objective for p in other.solution.trace]
 
 
 def test_the_trace_rises_to_the_objective():
     instance = generate(100, 40, 12, 3, seed=5)
     told = []
-    result = search(instance, step_limit=500, on_progress=told.append)
-    assert tuple(told) == result.trace
-    objectives = [point.objective for point in result.trace]
+    result = Searched(instance, steps=500, told=told.append)
+    assert tuple(event.point for event in told[1:]) == result.solution.trace
+    objectives = [point.objective for point in result.solution.trace]
     assert objectives == sorted(set(objectives))
     assert objectives[-1] == result.objective
 
 
-@pytest.mark.parametrize("limits", [{"time_limit": 0}, {"step_limit": 0}, {"target": -1e9}])
+@pytest.mark.parametrize("limits", [{"seconds": 0}, {"steps": 0}, {"target": -1e9}])
 def test_the_smallest_limits_still_give_a_solution(limits):
     instance = generate(60, 20, 8, 3, seed=2)
-    result = search(instance, **limits)
+    result = Searched(instance, **limits)
     assert result.steps == 0
     assert_valid(instance, result)
 
 
 def test_a_target_ends_the_search():
     instance = generate(100, 40, 12, 3, seed=5)
-    best = search(instance, step_limit=2000).objective
-    result = search(instance, step_limit=100_000, target=best - 0.01)
+    best = Searched(instance, steps=2000).objective
+    result = Searched(instance, steps=100_000, target=best - 0.01)
     assert result.objective >= best - 0.01
     assert result.steps < 100_000
 
 
 def test_several_threads_share_the_limit_and_the_best():
     instance = generate(100, 40, 12, 3, seed=5)
-    result = search(instance, step_limit=1500, threads=3)
+    result = Searched(instance, steps=1500, threads=3)
     assert result.steps == 1500
     assert_valid(instance, result)
 
 
 def test_never_worse_than_the_start():
     instance = generate(100, 40, 12, 3, seed=5)
-    start = search(instance, step_limit=500).selection
-    result = search(instance, step_limit=0, start=start)
-    assert result.selection.tolist() == start.tolist()
-    mask = np.isin(np.arange(100), start)
-    assert search(instance, step_limit=0, start=mask).selection.tolist() == start.tolist()
+    start = Searched(instance, steps=500).incumbent.best
+    result = Searched(instance, steps=0, start=start)
+    assert result.solution.selection.tolist() == start.selection.tolist()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -91,59 +111,84 @@ def test_an_interruption_returns_the_best_so_far(threads):
     instance = generate(100, 40, 12, 3, seed=5)
     points = []
 
-    def interrupt(point):
-        points.append(point)
-        if len(points) == 2:
+    def interrupt(event):
+        points.append(event.point)
+        if len(points) == 3:
             raise KeyboardInterrupt
 
-    result = search(instance, time_limit=60, threads=threads, on_progress=interrupt)
-    assert result.interrupted
-    assert result.objective >= points[1].objective
+    result = Searched(instance, seconds=60, threads=threads, told=interrupt)
+    assert result.incumbent.interrupted
+    assert result.objective >= points[2].objective
     assert_valid(instance, result)
 
 
 def test_an_error_of_the_progress_function_is_not_hidden():
-    def fail(point):
+    def fail(event):
         raise RuntimeError("no room")
 
     with pytest.raises(RuntimeError, match="no room"):
-        search(generate(60, 20, 8, 3, seed=2), step_limit=100, threads=2, on_progress=fail)
-
-
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        ([0, 1], "it has 2 features, n_select is 3"),
-        ([1, 2, 4], "feature 0 must be included"),
-        ([0, 1, 3], "feature 3 is excluded"),
-    ],
-)
-def test_a_start_that_does_not_fit_is_explained(start, message):
-    instance = Instance(np.eye(2, 6), np.zeros((6, 6)), np.zeros(6), 3, 1, include=[0], exclude=[3])
-    with pytest.raises(qpopt.QpoptError, match=message):
-        search(instance, step_limit=1, start=start)
-
-
-@pytest.mark.parametrize(
-    "limits", [{"time_limit": -1}, {"time_limit": float("nan")}, {"step_limit": -1}, {"threads": 0}]
-)
-def test_limits_out_of_range_are_refused(limits):
-    with pytest.raises(qpopt.QpoptError, match=next(iter(limits))):
-        search(generate(20, 4, 5, 2, seed=0), **limits)
+        Searched(generate(60, 20, 8, 3, seed=2), steps=100, threads=2, told=fail)
 
 
 def test_classes_with_the_same_row_use_up_all_sets():
     # 8 features give 56 sets of 3, one for each class; every feature is in 21 of them.
     instance = Instance(np.tile(np.arange(30.0), (56, 1)), np.zeros((30, 30)), np.zeros(30), 8, 3)
-    result = search(instance, step_limit=300)
-    assert result.selection.tolist() == list(range(22, 30))
+    result = Searched(instance, steps=300)
+    assert result.solution.selection.tolist() == list(range(22, 30))
     assert result.objective == 21 * sum(range(22, 30))
 
 
 def test_patience_ends_a_search_that_no_longer_improves():
     instance = qpopt.generate(40, 10, 10, 3)
-    result = search(instance, patience=0.3)
-    assert result.seconds >= result.trace[-1].seconds + 0.3
-    assert result.objective == search(instance, step_limit=result.steps).objective
-    with pytest.raises(InvalidArgument, match="patience"):
-        search(instance, patience=-1.0)
+    result = Searched(instance, patience=0.3)
+    assert result.solution.seconds >= result.solution.trace[-1].seconds + 0.3
+    assert result.objective == Searched(instance, steps=result.steps).objective
+
+
+@settings(max_examples=40)
+@given(awkward_instances())
+def test_a_search_of_few_selections_ends_by_itself_with_the_optimum(instance):
+    result = Searched(instance)
+    assert result.complete
+    best = brute_force(instance).objective
+    assert result.objective == pytest.approx(best, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_selections_are_not_tried_one_by_one(threads):
+    result = Searched(generate(60, 20, 8, 3, seed=2), steps=400, threads=threads)
+    assert (result.complete, result.steps) == (False, 400)
+
+
+def test_a_limit_that_comes_first_leaves_it_incomplete():
+    instance = generate(12, 6, 5, 2, seed=5)
+    count = comb(12, 5)
+    assert Searched(instance, steps=count + 1000).complete
+    for limits in ({"steps": count}, {"seconds": 0}, {"target": -1e9}):
+        assert not Searched(instance, **limits).complete
+    assert Searched(instance, steps=count).steps == count
+
+
+def test_a_single_selection_is_optimal_without_a_step():
+    instance = Instance(np.eye(2, 4), np.zeros((4, 4)), np.zeros(4), 3, 1, exclude=[3])
+    result = Searched(instance, steps=0)
+    assert (result.complete, result.steps) == (True, 0)
+    assert result.solution.selection.tolist() == [0, 1, 2]
+
+
+@settings(max_examples=30)
+@given(awkward_instances(), st.integers(0, 5))
+def test_equal_instances_give_equal_answers(instance, seed):
+    """Names and provenance tell, they do not steer; a hint does, and is compared."""
+    names = [f"class {c}" for c in range(instance.n_classes)]
+    values = {"include": instance.include, "exclude": instance.exclude}
+    arguments = (instance.A, instance.R, instance.b, instance.n_select, instance.n_per_class)
+    clique = list(range(instance.n_select))
+    other = Instance(
+        *arguments, **values, class_names=names, name="x", provenance={"clique": clique}
+    )
+    assert instance == other
+    one, same = (Searched(i, seed=seed, steps=5, few=0).solution for i in (instance, other))
+    assert one.selection.tolist() == same.selection.tolist()
+    assert [p.objective for p in one.trace] == [p.objective for p in same.trace]
+    assert instance != Instance(*arguments, **values, hint=clique)

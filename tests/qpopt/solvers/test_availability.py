@@ -41,10 +41,10 @@ def test_highs_and_cpsat_work_in_one_process_in_any_order(before, order):
 from importlib.metadata import version
 from qpopt import Instance
 from qpopt.models.compact import compile_compact
-from qpopt.solvers import SolverSettings, find_solver
+from qpopt.solvers import SolverRequest, find_solver
 model = compile_compact(Instance([[1, 5, 2]], [[0] * 3] * 3, [0] * 3, 2, 1), quadratic=False)
 for name in {order!r}:
-    print(round(find_solver(name).solve(model, SolverSettings()).objective, 6))
+    print(round(find_solver(name).solve(model, SolverRequest()).objective, 6))
 import highspy
 print(highspy.Highs().version() == version("highspy"))
 """

@@ -5,7 +5,7 @@ import pytest
 from qpopt import MissingSolver, SolverLimit, UnsupportedModel
 from qpopt.models.compiled import Size
 from qpopt.solvers import find_solver
-from qpopt.solvers.base import Availability, Limits
+from qpopt.solvers.base import Availability, LicenceLimits
 from qpopt.solvers.choice import check, choose, within_limits
 
 SMALL = Size(100, 50)
@@ -20,7 +20,7 @@ def here(monkeypatch):
 
     def pretend(*names):
         for name in ORDER:
-            limits = Limits(2000, 2000, 200) if name == "gurobi" else None
+            limits = LicenceLimits(2000, 2000, 200) if name == "gurobi" else None
             found = Availability(name in names, "1", licensed=limits is None, limits=limits)
             kind = type(find_solver(name))
             monkeypatch.setattr(kind, "availability", lambda self, found=found: found)

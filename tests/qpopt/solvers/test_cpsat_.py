@@ -11,7 +11,7 @@ from scipy import sparse
 
 from qpopt.errors import UnsupportedModel
 from qpopt.models.compiled import Block, CompiledModel, Kind, Rows
-from qpopt.solvers import SolverSettings
+from qpopt.solvers import SolverRequest
 from qpopt.solvers.cpsat_ import LARGEST_EXPONENT, CpSat, scale_objective
 
 needs_cpsat = pytest.mark.skipif(not CpSat().availability().usable, reason="cpsat is not installed")
@@ -60,11 +60,11 @@ def test_an_objective_of_zeros():
 def test_continuous_variables_are_refused():
     continuous = replace(model([1.0]), kinds=np.array([Kind.CONTINUOUS], np.int8))
     with pytest.raises(UnsupportedModel, match="integer variables only"):
-        CpSat().solve(continuous, SolverSettings())
+        CpSat().solve(continuous, SolverRequest())
 
 
 @needs_cpsat
 def test_fractions_in_constraints_are_refused():
     rows = Rows(sparse.csr_array([[0.5, 1.0]]), np.array([-np.inf]), np.array([1.0]))
     with pytest.raises(UnsupportedModel, match="whole coefficients"):
-        CpSat().solve(replace(model([1.0, 2.0]), rows=rows), SolverSettings())
+        CpSat().solve(replace(model([1.0, 2.0]), rows=rows), SolverRequest())

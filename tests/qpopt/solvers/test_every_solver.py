@@ -11,17 +11,19 @@ import pytest
 from scipy import sparse
 
 from qpopt import Status, generate
+from qpopt.control import Limits
 from qpopt.errors import SolverFailure
 from qpopt.models.compact import compile_compact
 from qpopt.models.compiled import Block, CompiledModel, Kind, Products, QuadraticRow, Rows
 from qpopt.models.warm_start import start_vector
 from qpopt.problem.assignment import assign
-from qpopt.solvers import SolverSettings, find_solver
+from qpopt.solvers import SolverRequest, find_solver
 from tests.installed import solvers
 
 
-def solve(name, model, **settings):
-    return find_solver(name).solve(model, SolverSettings(**settings))
+def solve(name, model, *, start=None, lazy=None, on_progress=None, **limits):
+    request = SolverRequest(Limits(**limits), start, lazy, on_progress)
+    return find_solver(name).solve(model, request)
 
 
 def knapsack(constant=0.0):

@@ -8,7 +8,8 @@ from torch import nn
 from qpopt_torch import LoaderError, SparseClassifier, collect
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Sample, explain_decision, gather
-from qpopt_torch.explain.decision import Misleading, decision_on, misleading_feature
+from qpopt_torch.explain.decision import decision_on
+from qpopt_torch.explain.decision_terms import Misleading, misleading_feature
 from tests.qpopt_torch.readable import N_CLASSES, NAMES, small_loader, small_sparse
 
 

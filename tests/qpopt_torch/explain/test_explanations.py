@@ -72,6 +72,15 @@ def test_neighbours():
     assert "ape has Feature 2 where bee has Feature 3." in found.summary()
 
 
+def test_neighbours_as_a_graph():
+    graph = explain_neighbours(small_sparse()).graph()
+    assert dict(graph.nodes)[1] == {"name": "bee", "features": ("Feature 0", "Feature 3")}
+    assert list(graph.edges(data="features")) == [
+        (0, 1, ("Feature 2", "Feature 3")),
+        (2, 3, ("Feature 5", "Feature 11")),
+    ]
+
+
 def test_neighbours_of_a_single_class():
     found = neighbours_of(explain_neighbours(small_sparse()).names, np.ones((1, 2), dtype=bool))
     assert (found.pairs, found.class_order) == ((), (0,))

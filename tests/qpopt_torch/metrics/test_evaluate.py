@@ -126,7 +126,7 @@ def test_without_maps_there_is_no_diversity():
 
 def test_prints_and_saves(tmp_path):
     metrics = evaluate(small_sparse(), small_loader(), progress=False)
-    assert f"Accuracy            {metrics.accuracy:>7.1f} %" in str(metrics)
+    assert f"Accuracy            {100 * metrics.accuracy:>7.1f} %" in str(metrics)
     metrics.save(tmp_path / "metrics.json")
     assert json.loads((tmp_path / "metrics.json").read_text()) == metrics.to_dict()
 

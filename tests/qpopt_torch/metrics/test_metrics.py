@@ -66,7 +66,7 @@ def direct_accuracy(data):
     hits = [
         row.argmax() == label for row, label in zip(data["logits"], data["labels"], strict=True)
     ]
-    return 100 * np.mean(hits)
+    return np.mean(hits)
 
 
 def direct_diversity(data, scale_invariant):

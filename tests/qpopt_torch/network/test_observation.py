@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from qpopt_torch import ModelError
-from qpopt_torch.network.observation import evaluating, hooked, logits_of, unwrap
+from qpopt_torch import ModelError, find_head
+from qpopt_torch.network.observation import evaluating, hooked, logits_of, observe, unwrap
 from tests.qpopt_torch.small import cnn, mlp
 
 
@@ -54,3 +54,64 @@ def test_logits():
     for wrong in ({"out": x}, (), "text"):
         with pytest.raises(ModelError, match="no logits"):
             logits_of(wrong)
+
+
+class InPlace(nn.Module):
+    """The feature maps are changed in place after they were pooled."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.fc = nn.Conv2d(3, 6, 3), nn.Linear(6, 4)
+
+    def forward(self, x):
+        maps = self.body(x)
+        pooled = maps.mean((2, 3))
+        maps.zero_()
+        return {"logits": self.fc(pooled)}
+
+
+def test_what_is_seen_is_what_was_there():
+    torch.manual_seed(0)
+    model, x = InPlace(), torch.randn(2, 3, 5, 5)
+    with observe(model, find_head(model, x)) as seen:
+        model(torch.zeros(1, 3, 5, 5))
+        logits = model(x)["logits"]
+    assert torch.equal(seen.logits, logits)
+    assert seen.maps.abs().min() > 0
+    torch.testing.assert_close(seen.maps.mean((2, 3)), seen.features)
+    torch.testing.assert_close(model.fc(seen.features), logits)
+
+
+def test_modes_gradients_and_compiled_models():
+    model, x = cnn(), torch.randn(2, 3, 9, 9)
+    head = find_head(model, x)
+    model.train()
+    compiled = torch.compile(model, backend="eager")
+    compiled(x)
+    with observe(compiled, head) as seen:
+        assert not model.training
+        compiled(x)
+    assert not seen.maps.requires_grad
+    assert seen.maps.shape == (2, 8, 7, 7)
+    assert all(module.training for module in model.modules())
+    with observe(model, head, evaluate=False) as seen:
+        assert model.training
+        model(x)
+    seen.maps.sum().backward()
+    assert model[0].weight.grad is not None
+
+
+def test_a_selection_and_an_adapter():
+    model, x = cnn().eval(), torch.randn(2, 3, 9, 9)
+    head, selection = find_head(model, x), torch.tensor([5, 1])
+    adapter = nn.Linear(8, 3)
+    with observe(model, head) as everything:
+        model(x)
+    with observe(model, head, selection=selection) as chosen:
+        model(x)
+    with observe(model, head, adapter=adapter) as adapted:
+        model(x)
+    assert torch.equal(chosen.features, everything.features[:, [5, 1]])
+    assert torch.equal(chosen.maps, everything.maps[:, [5, 1]])
+    torch.testing.assert_close(adapted.features, adapter(everything.features))
+    torch.testing.assert_close(adapted.maps.mean((2, 3)), adapted.features)

@@ -1,24 +1,27 @@
 import logging
-from importlib import import_module
+from functools import wraps
 
 import pytest
 import torch
 
+import qpopt
 import qpopt_torch
-from qpopt import InfeasibleInstance, InvalidInstance, Solution, Status
+from qpopt import InfeasibleInstance, InvalidArgument, InvalidInstance, Solution, Status
+from qpopt.control import Phase
 from qpopt_torch import (
     AdapterTraining,
+    DenseTraining,
     FineTuning,
+    Head,
     LoaderError,
     ModelError,
     TrainingError,
     accuracy,
+    find_head,
     sparsify,
 )
+from qpopt_torch.training.settings import training_settings
 from tests.qpopt_torch.small import any_solution, batches, cnn, mlp
-
-# The package has a function of the same name, so the module is fetched by its path.
-module = import_module("qpopt_torch.pipeline.sparsify")
 
 DATA = batches(sizes=(8,) * 6)
 SHORT = FineTuning(epochs=2, lr=1e-3)
@@ -29,11 +32,12 @@ def solved(monkeypatch):
     """Solve by the first selection there is, and count the solves."""
     calls = []
 
+    @wraps(qpopt.solve)
     def solve(instance, **options):
         calls.append(options)
         return any_solution(instance)
 
-    monkeypatch.setattr(module, "solve", solve)
+    monkeypatch.setattr(qpopt, "solve", solve)
     return calls
 
 
@@ -47,9 +51,9 @@ def test_one_call_does_everything(caplog):
             n_select=5,
             n_per_class=2,
             val_loader=DATA,
-            fine_tuning=FineTuning(epochs=15, lr=1e-3, momentum=0.9),
+            training=FineTuning(epochs=15, lr=1e-3, momentum=0.9),
             class_names=["a", "b", "c", "d"],
-            time_limit=5,
+            solve={"time_limit": 5},
             progress=False,
         )
     assert accuracy(sparse, DATA, progress=False) > 0.5
@@ -69,31 +73,30 @@ def test_frozen_backbone(solved):
         n_select=5,
         n_per_class=2,
         val_loader=DATA,
-        backbone="frozen",
-        adapter=AdapterTraining(epochs=30, batch_size=16, lr=1e-2),
+        training=AdapterTraining(epochs=30, batch_size=16, lr=1e-2),
         progress=False,
     )
     assert accuracy(sparse, DATA, progress=False) > 0.7
-    assert torch.equal(sparse.backbone[0].weight, model[0].weight)
+    assert torch.equal(sparse.network[0].weight, model[0].weight)
     maps = sparse.features(DATA[0][0])
     torch.testing.assert_close(maps.maps.mean((2, 3)), maps.features, atol=1e-4, rtol=1e-4)
 
 
 def test_an_interrupted_call_is_continued(solved, tmp_path):
-    options = {"n_select": 5, "n_per_class": 2, "out": tmp_path, "progress": False}
+    options = {"n_select": 5, "n_per_class": 2, "training": SHORT}
 
-    def kill(record, step):
-        raise KeyboardInterrupt
+    def kill(event):
+        if event.phase is Phase.TRAIN:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sparsify(cnn(), DATA, fine_tuning=SHORT, log=kill, **options)
-    epochs = []
-    first = sparsify(
-        cnn(), DATA, fine_tuning=SHORT, log=lambda r, s: epochs.append(r["epoch"]), **options
-    )
+        sparsify(cnn(), DATA, out=tmp_path, progress=kill, **options)
+    events = []
+    first = sparsify(cnn(), DATA, out=tmp_path, progress=events.append, **options)
     assert len(solved) == 1
-    assert epochs == [2]
-    straight = sparsify(cnn(), DATA, fine_tuning=SHORT, **{**options, "out": None})
+    epochs = [event.note.split("  ")[0] for event in events if event.phase is Phase.TRAIN]
+    assert epochs == ["epoch 2"]
+    straight = sparsify(cnn(), DATA, progress=False, **options)
     x = DATA[0][0]
     assert torch.equal(first(x), straight(x))
     again = qpopt_torch.load(tmp_path, cnn(seed=5))
@@ -102,25 +105,65 @@ def test_an_interrupted_call_is_continued(solved, tmp_path):
         assert (tmp_path / name).exists()
 
 
-def test_arguments_reach_the_solve(solved):
-    settings = FineTuning(epochs=0, lr=1.0)
+def test_a_function_is_told_of_every_phase():
+    events = []
+    sparsify(
+        cnn(),
+        DATA,
+        n_select=5,
+        n_per_class=2,
+        val_loader=DATA,
+        training=AdapterTraining(epochs=2),
+        solve={"time_limit": 5},
+        progress=events.append,
+    )
+    phases = [event.phase for event in events]
+    assert phases[0] is Phase.COLLECT
+    assert phases[-4:] == [Phase.TRAIN, Phase.TRAIN, Phase.EVALUATE, Phase.EVALUATE]
+    assert any(event.point.objective is not None for event in events[1:-4])
+    assert "of the dense model" in events[-1].note
+
+
+def test_arguments_reach_preparation_and_solve(solved, tmp_path):
+    options = {"method": "paper", "solver": "highs", "time_limit": 7, "seed": 3, "gap": 0.1}
     sparse = sparsify(
         mlp(),
         batches((5,), 3),
         n_select=4,
         n_per_class=2,
-        similarity="auroc",
-        bias="none",
-        fine_tuning=settings,
-        method="paper",
-        solver="highs",
-        time_limit=7,
-        seed=3,
+        training=None,
+        prepare={"similarity": "auroc", "bias": "none", "epsilon": 0.25, "redundancy": 2.0},
+        solve=options,
+        out=tmp_path,
         progress=False,
     )
-    expected = {"method": "paper", "solver": "highs", "time_limit": 7, "seed": 3}
-    assert {key: solved[0][key] for key in expected} == expected
-    assert sparse.solution.fingerprint
+    assert {key: solved[0][key] for key in options} == options
+    instance = qpopt.Instance.load(tmp_path / "instance.npz")
+    assert sparse.solution.fingerprint == instance.fingerprint
+    assert instance.provenance["similarity"] == "auroc"
+    assert instance.provenance["epsilon"] == 0.25
+
+
+def test_nothing_is_trained_unless_asked(solved):
+    model = cnn()
+    sparse = sparsify(model, DATA, n_select=5, n_per_class=2, training=None, progress=False)
+    assert torch.equal(sparse.network[0].weight, model[0].weight)
+    assert sparse.sparse_head.adapter is None
+
+
+def test_words_stand_for_the_default_settings():
+    assert training_settings("full") == FineTuning()
+    assert training_settings("frozen") == AdapterTraining()
+
+
+@pytest.mark.parametrize("how", [str, dict, Head])
+def test_a_head_that_is_known(solved, how):
+    found = find_head(cnn(), DATA[0][0])
+    head = {str: "6", dict: {"head": "6", "feature_layer": "1"}, Head: found}[how]
+    sparse = sparsify(
+        cnn(), DATA, n_select=5, n_per_class=2, head=head, training=None, progress=False
+    )
+    assert (sparse.head.name, sparse.head.layer) == ("6", "1" if how is dict else found.layer)
 
 
 class Noisy:
@@ -131,7 +174,7 @@ class Noisy:
 
 
 def test_statistics_are_of_the_samples_as_they_are(solved, tmp_path):
-    options = {"n_select": 5, "n_per_class": 2, "fine_tuning": SHORT, "progress": False}
+    options = {"n_select": 5, "n_per_class": 2, "training": SHORT, "progress": False}
     sparsify(cnn(), Noisy(), statistics_loader=DATA, out=tmp_path, **options)
     stored = qpopt_torch.Statistics.load(tmp_path / "statistics.npz")
     direct = qpopt_torch.collect(cnn(), DATA, progress=False)
@@ -139,7 +182,7 @@ def test_statistics_are_of_the_samples_as_they_are(solved, tmp_path):
 
 
 def test_random_batches_give_the_same_instance_again(solved, tmp_path):
-    options = {"n_select": 5, "n_per_class": 2, "fine_tuning": SHORT, "progress": False}
+    options = {"n_select": 5, "n_per_class": 2, "training": SHORT, "progress": False}
     first = sparsify(cnn(), Noisy(), out=tmp_path, **options)
     torch.rand(3)
     second = sparsify(cnn(), Noisy(), out=tmp_path, **options)
@@ -159,19 +202,25 @@ def no_data():
         ({"n_select": 3, "n_per_class": 1}, InfeasibleInstance, "distinct sets"),
         ({"exclude": [0, 1, 2, 3]}, InfeasibleInstance, "exclude leaves"),
         ({"head": "nothing"}, ModelError, "no module 'nothing'"),
-        ({"backbone": "half"}, TrainingError, "backbone must be"),
+        ({"training": "half"}, TrainingError, "training must be FineTuning"),
+        ({"training": DenseTraining()}, TrainingError, "training must be FineTuning"),
+        ({"prepare": {"bais": "none"}}, InvalidArgument, r"'bais'; it may have bias, bias_scale"),
+        ({"prepare": {"include": [1]}}, InvalidArgument, "prepare has the unknown key 'include'"),
+        ({"solve": {"limit": 3}}, InvalidArgument, "solve has the unknown key 'limit'"),
+        ({"solve": {"progress": True}}, InvalidArgument, "unknown key 'progress'"),
+        ({"head": {"layer": "1"}}, InvalidArgument, "it may have feature_layer, head"),
     ],
 )
 def test_wrong_arguments_are_found_before_anything_is_collected(
     monkeypatch, options, error, message
 ):
-    monkeypatch.setattr(module, "collect", lambda *a, **k: no_data())
+    monkeypatch.setattr("qpopt_torch.pipeline.sparsify.collect", lambda *a, **k: no_data())
     with pytest.raises(error, match=message):
         sparsify(cnn(), DATA, **{"n_select": 5, "n_per_class": 2, **options}, progress=False)
 
 
 def test_wrong_loaders(solved):
-    options = {"n_select": 5, "n_per_class": 2, "fine_tuning": SHORT, "progress": False}
+    options = {"n_select": 5, "n_per_class": 2, "training": SHORT, "progress": False}
     with pytest.raises(LoaderError, match="can be read only once"):
         sparsify(cnn(), iter(DATA), **options)
     with pytest.raises(LoaderError, match="empty"):
@@ -183,6 +232,6 @@ def test_wrong_loaders(solved):
 
 def test_no_solution_in_time(monkeypatch):
     nothing = Solution(None, None, None, status=Status.NO_SOLUTION)
-    monkeypatch.setattr(module, "solve", lambda *a, **k: nothing)
+    monkeypatch.setattr(qpopt, "solve", wraps(qpopt.solve)(lambda *a, **k: nothing))
     with pytest.raises(ModelError, match=r"ended no_solution.*time_limit"):
         sparsify(cnn(), DATA, n_select=5, n_per_class=2, progress=False)

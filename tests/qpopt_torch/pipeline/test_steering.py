@@ -5,7 +5,7 @@ import pytest
 
 import qpopt_torch
 from qpopt import Instance
-from qpopt_torch import FineTuning, sparsify
+from qpopt_torch import sparsify
 from tests.qpopt_torch.readable import small_loader, small_network, small_sparse
 
 
@@ -15,10 +15,8 @@ def steered(out, **options):
         small_loader(),
         n_select=5,
         n_per_class=2,
-        fine_tuning=FineTuning(epochs=0, lr=0.1),
-        method="compact",
-        solver="highs",
-        time_limit=None,
+        training=None,
+        solve={"method": "compact", "solver": "highs", "time_limit": None},
         out=out,
         progress=False,
         **options,
@@ -46,7 +44,7 @@ def test_a_bad_feature_is_replaced_and_a_good_one_stays(tmp_path):
 
 @pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_the_bias_has_the_scale_that_was_asked_for(tmp_path, scale):
-    steered(tmp_path, bias="center", bias_scale=scale)
+    steered(tmp_path, prepare={"bias": "center", "bias_scale": scale})
     instance = Instance.load(tmp_path / "instance.npz")
     assert np.abs(instance.b).max() == pytest.approx(scale)
     assert instance.provenance["bias"] == "center"

@@ -1,15 +1,17 @@
 import logging
-from importlib import import_module
+from functools import wraps
 
 import pytest
 
-from qpopt import generate
-from qpopt_torch import AdapterTraining, TrainingError, accuracy, sparsify
+import qpopt
+from qpopt import InvalidArgument, generate
+from qpopt_torch import AdapterTraining, FineTuning, TrainingError, accuracy, sparsify
 from qpopt_torch.pipeline.sweep import start_from, sweep
 from qpopt_torch.pipeline.sweep_result import Point, Sweep
 from tests.qpopt_torch.readable import small_loader, small_network
 
-SETTINGS = {"method": "compact", "solver": "highs", "time_limit": None, "progress": False}
+EXACT = {"method": "compact", "solver": "highs", "time_limit": None}
+SETTINGS = {"solve": EXACT, "progress": False}
 SHORT = AdapterTraining(epochs=3)
 
 
@@ -27,7 +29,7 @@ def test_every_point_is_what_sparsify_gives(loaders):
     train, val = loaders
     model = small_network()
     found = sweep(
-        model, train, n_select=[6, 4], n_per_class=[2], val_loader=val, adapter=SHORT, **SETTINGS
+        model, train, n_select=[6, 4], n_per_class=[2], val_loader=val, training=SHORT, **SETTINGS
     )
     assert [(p.n_select, p.n_per_class) for p in found.points] == [(4, 2), (6, 2)]
     assert found.dense_accuracy == pytest.approx(accuracy(model, val, progress=False))
@@ -37,8 +39,7 @@ def test_every_point_is_what_sparsify_gives(loaders):
             train,
             n_select=p.n_select,
             n_per_class=2,
-            backbone="frozen",
-            adapter=SHORT,
+            training=SHORT,
             **SETTINGS,
         )
         assert p.objective == pytest.approx(alone.solution.objective)
@@ -47,16 +48,16 @@ def test_every_point_is_what_sparsify_gives(loaders):
 
 
 def test_continues_where_it_stopped(loaders, tmp_path, monkeypatch):
-    module = import_module("qpopt_torch.pipeline.sweep")
     solved = []
-    real = module.solve
+    real = qpopt.solve
 
+    @wraps(real)
     def counting(instance, **options):
         solved.append((instance.n_select, options["start"]))
         return real(instance, **options)
 
-    monkeypatch.setattr(module, "solve", counting)
-    arguments = {"n_per_class": [2], "adapter": "none", "out": tmp_path / "s", **SETTINGS}
+    monkeypatch.setattr(qpopt, "solve", counting)
+    arguments = {"n_per_class": [2], "training": None, "out": tmp_path / "s", **SETTINGS}
     first = sweep(small_network(), loaders[0], n_select=[4], **arguments)
     both = sweep(small_network(), loaders[0], n_select=[4, 6], **arguments)
     assert [n_select for n_select, _ in solved] == [4, 6]
@@ -78,9 +79,8 @@ def test_steering(loaders):
         n_per_class=[2],
         include=[7],
         exclude=[0, 1],
-        bias="center",
-        bias_scale=2.0,
-        adapter="none",
+        prepare={"bias": "center", "bias_scale": 2.0},
+        training=None,
         **SETTINGS,
     )
     for p in found.points:
@@ -90,7 +90,7 @@ def test_steering(loaders):
 
 def test_combinations_without_a_solution_are_left_out(loaders, caplog):
     """Three features have three pairs and one triple, which four classes cannot share out."""
-    counts = {"n_per_class": [2], "adapter": "none", **SETTINGS}
+    counts = {"n_per_class": [2], "training": None, **SETTINGS}
     with caplog.at_level(logging.WARNING, "qpopt"):
         found = sweep(small_network(), loaders[0], n_select=[3, 4], **counts)
     assert [p.n_select for p in found.points] == [4]
@@ -112,5 +112,9 @@ def test_a_start_is_feasible(n_select):
 def test_bad_arguments(loaders):
     with pytest.raises(TrainingError, match="at least one"):
         sweep(small_network(), loaders[0], n_select=[], n_per_class=[2])
-    with pytest.raises(TrainingError, match="settings or none"):
-        sweep(small_network(), loaders[0], n_select=[4], n_per_class=[2], adapter="linear")
+    counts = {"n_select": [4], "n_per_class": [2]}
+    for training in ("full", FineTuning()):
+        with pytest.raises(TrainingError, match="frozen features"):
+            sweep(small_network(), loaders[0], training=training, **counts)
+    with pytest.raises(InvalidArgument, match="solve has the unknown key 'start'"):
+        sweep(small_network(), loaders[0], solve={"start": [1]}, **counts)

@@ -25,7 +25,7 @@ def test_saved_and_loaded(found, tmp_path):
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "other"}', "[1]"])
 def test_damaged_files(text, tmp_path):
     (tmp_path / "s.json").write_text(text)
-    with pytest.raises(InvalidFile, match="no sweep"):
+    with pytest.raises(InvalidFile, match="not a qpopt sweep"):
         Sweep.load(tmp_path / "s.json")
 
 

@@ -1,17 +1,12 @@
 import base64
-from io import BytesIO
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Sample
 from qpopt_torch.report.encoding import encode_images, encode_maps, encode_series
-
-
-def pixels(text):
-    return np.asarray(Image.open(BytesIO(base64.b64decode(text.split(",", 1)[1]))))
+from tests.qpopt_torch.report.decoding import pixels
 
 
 def noise(*shape, seed=0):

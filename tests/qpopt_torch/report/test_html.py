@@ -11,7 +11,7 @@ from qpopt import InvalidFile
 from qpopt_torch import SparseClassifier, collect, evaluate
 from tests.qpopt_torch.readable import NAMES, small_loader, small_network, small_sparse
 from tests.qpopt_torch.report.conftest import LIMIT
-from tests.qpopt_torch.report.test_encoding import pixels
+from tests.qpopt_torch.report.decoding import pixels
 
 
 def data_of(path):
@@ -58,7 +58,12 @@ def test_names_cannot_inject_anything(written):
 def test_overview_shows_the_figures(written):
     sparse, _, text, _ = written
     metrics = evaluate(sparse, small_loader(1), small_loader(2), progress=False)
-    for value in (metrics.accuracy, metrics.sid5, metrics.contrastiveness, metrics.correlation):
+    for value in (
+        100 * metrics.accuracy,
+        metrics.sid5,
+        metrics.contrastiveness,
+        metrics.correlation,
+    ):
         assert f"{value:.1f} %" in text
     for fact in ("12.5000", "13.0000", "4.00 %", "feasible", "search", "0.5 s"):
         assert f">{fact}<" in text

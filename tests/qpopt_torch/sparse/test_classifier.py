@@ -17,17 +17,10 @@ from qpopt_torch import (
     collect,
     find_head,
 )
-from tests.qpopt_torch.small import any_solution, batches, cnn, mlp, series
+from tests.qpopt_torch.small import any_solution, batches, cnn, mlp, series, sparse
 
 DATA = batches()
 X = DATA[0][0]
-
-
-def sparse(model=None, data=DATA, n_select=5, n_per_class=2):
-    model = cnn() if model is None else model
-    statistics = collect(model, data, class_names=None, progress=False)
-    solution = any_solution(statistics.instance(n_select, n_per_class, bias="none"))
-    return SparseClassifier.from_solution(model, solution, statistics).eval()
 
 
 def test_logits_are_the_sum_of_normalised_features():

@@ -7,8 +7,9 @@ from torch import nn
 import qpopt_torch
 from qpopt import InvalidFile
 from qpopt_torch import Adapter, ModelError
-from tests.qpopt_torch.small import cnn, mlp
-from tests.qpopt_torch.sparse.test_classifier import X, sparse
+from tests.qpopt_torch.small import batches, cnn, mlp, sparse
+
+X = batches()[0][0]
 
 
 def test_save_and_load(tmp_path):
@@ -48,8 +49,6 @@ def test_tied_weights(tmp_path):
         def forward(self, x):
             return self.fc(self.b(self.a(x)))
 
-    from tests.qpopt_torch.small import batches
-
     made = sparse(Tied(), batches((5,), 3), 4, 2)
     made.save(tmp_path)
     x = torch.randn(2, 5)
@@ -88,10 +87,10 @@ def test_damaged_files(tmp_path):
     with pytest.raises(InvalidFile, match="damaged"):
         qpopt_torch.load(tmp_path, cnn())
     config.write_text("{}")
-    with pytest.raises(InvalidFile, match="does not describe"):
+    with pytest.raises(InvalidFile, match="not a qpopt sparse-classifier"):
         qpopt_torch.load(tmp_path, cnn())
     config.write_text("{")
-    with pytest.raises(InvalidFile, match="damaged"):
+    with pytest.raises(InvalidFile, match="not a qpopt sparse-classifier"):
         qpopt_torch.load(tmp_path, cnn())
 
 

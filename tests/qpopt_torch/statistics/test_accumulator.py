@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpopt_torch.statistics import accumulator as accumulate
-from qpopt_torch.statistics.accumulator import Accumulator, Start, edge_distance
+from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, edge_distance
 
 
 def test_edge_distance():
@@ -25,7 +25,7 @@ def test_batches_add_up_to_the_whole(seed, parts, offset):
     n = sum(parts) + 2
     features = torch.rand(n, 3, generator=generator) + offset
     labels = torch.randint(2, (n,), generator=generator)
-    start = Start.of(features[:2])
+    start = FeatureScale.of(features[:2])
     sums = Accumulator(2, start)
     for x, y in zip(features.split([2, *parts]), labels.split([2, *parts]), strict=True):
         sums.add(x, y)
@@ -43,7 +43,7 @@ def test_chunks_do_not_matter(monkeypatch):
     results = []
     for chunk in (1, 100, 10**6):
         monkeypatch.setattr(accumulate, "CHUNK", chunk)
-        sums = Accumulator(1, Start.of(features))
+        sums = Accumulator(1, FeatureScale.of(features))
         sums.add(features, labels, maps)
         results.append(torch.stack([sums.locality, sums.center]))
     assert results[0].numpy() == pytest.approx(results[1].numpy(), rel=1e-14)
@@ -52,7 +52,7 @@ def test_chunks_do_not_matter(monkeypatch):
 
 def test_histograms_count_every_sample():
     values = torch.tensor([[-1e30, 0.0], [0.5, 0.1], [1e30, 0.2], [0.5, 0.3]])
-    sums = Accumulator(2, Start(torch.zeros(2).double(), torch.ones(2).double()), bins=8)
+    sums = Accumulator(2, FeatureScale(torch.zeros(2).double(), torch.ones(2).double()), bins=8)
     sums.add(values, torch.tensor([0, 1, 1, 0]))
     assert sums.histograms.sum(2).tolist() == [[2, 2], [2, 2]]
     assert sums.histograms[0, 0, 0] == 1

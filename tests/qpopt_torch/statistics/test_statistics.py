@@ -138,11 +138,11 @@ def test_files_that_are_no_statistics(tmp_path):
     with pytest.raises(InvalidFile, match="does not exist"):
         Statistics.load(tmp_path / "nothing.npz")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(InvalidFile, match="not statistics"):
+    with pytest.raises(InvalidFile, match="not a qpopt statistics"):
         Statistics.load(tmp_path / "text")
     statistics = collect(cnn(), batches(), progress=False)
     statistics.instance(4, 2).save(tmp_path / "instance.npz")
-    with pytest.raises(InvalidFile, match="holds no statistics"):
+    with pytest.raises(InvalidFile, match="not a qpopt statistics"):
         Statistics.load(tmp_path / "instance.npz")
     statistics.save(tmp_path / "s.npz")
     (tmp_path / "cut").write_bytes((tmp_path / "s.npz").read_bytes()[:-200])

@@ -9,11 +9,9 @@ from qpopt_torch import (
     LoaderError,
     SparseHead,
     Statistics,
-    collect,
-    extract,
     train_adapter,
 )
-from tests.qpopt_torch.small import any_solution, batches, cnn
+from tests.qpopt_torch.small import any_solution
 
 
 def problem(n=300, seed=0):
@@ -66,19 +64,6 @@ def test_divergence_keeps_the_last_good_adapter(caplog):
     assert "not finite in epoch 1" in history.stopped
     assert history.stopped in caplog.text
     assert torch.isfinite(head.adapter.linear.weight).all()
-
-
-def test_extract_gives_what_the_head_receives():
-    model, data = cnn().train(), batches()
-    head = collect(model, data, progress=False).head
-    features, labels = extract(model, data, head, progress=False)
-    assert all(module.training for module in model.modules())
-    with torch.no_grad():
-        expected = torch.cat([model.eval()[:5](x) for x, _ in data])
-    torch.testing.assert_close(features, expected)
-    assert torch.equal(labels, torch.cat([y for _, y in data]))
-    with pytest.raises(LoaderError, match="empty"):
-        extract(model, [], head, progress=False)
 
 
 def test_features_that_cannot_be_used():

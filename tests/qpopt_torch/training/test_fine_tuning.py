@@ -4,36 +4,16 @@ import random
 import numpy as np
 import pytest
 import torch
-from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
 
 from qpopt_torch import (
-    DenseTraining,
     FineTuning,
     LoaderError,
     TrainingError,
     accuracy,
     fine_tune,
-    train_dense,
 )
-from qpopt_torch.training import fine_tuning as module
 from tests.qpopt_torch.launch import in_two_processes
-from tests.qpopt_torch.small import batches, cnn, mlp
-from tests.qpopt_torch.sparse.test_classifier import sparse
-
-
-def loader(sizes=(8,) * 6, batch_size=8):
-    x, y = (torch.cat(parts) for parts in zip(*batches(sizes=sizes), strict=True))
-    return DataLoader(TensorDataset(x, y), batch_size, shuffle=True)
-
-
-def weights(model):
-    return {key: value.clone() for key, value in model.state_dict().items()}
-
-
-def same(a, b):
-    return all(torch.equal(a[key], b[key]) for key in a)
-
+from tests.qpopt_torch.small import batches, cnn, loader, same, sparse, weights
 
 SHORT = FineTuning(epochs=3, lr=0.002, decay_every=2)
 
@@ -48,8 +28,8 @@ def test_training_learns_and_leaves_the_head_fixed():
     assert not model.training
     after = weights(model)
     for name in ("selection", "assignment", "mean", "std"):
-        assert torch.equal(before[f"backbone.6.{name}"], after[f"backbone.6.{name}"])
-    assert not torch.equal(before["backbone.0.weight"], after["backbone.0.weight"])
+        assert torch.equal(before[f"network.6.{name}"], after[f"network.6.{name}"])
+    assert not torch.equal(before["network.0.weight"], after["network.0.weight"])
 
 
 def test_the_figures_of_every_epoch():
@@ -145,31 +125,6 @@ def test_a_loss_that_is_not_finite_stops_with_the_last_good_weights(caplog):
     assert same(state[-1], weights(model))
 
 
-def test_automatic_learning_rate(monkeypatch):
-    losses = {0.1: 3.0, 0.01: 1.0, 0.001: 2.0}
-    monkeypatch.setattr(module, "RATES", tuple(losses))
-    monkeypatch.setattr(module, "_trial", lambda objective, data, settings, rate: losses[rate])
-    history = fine_tune(sparse(), loader(), FineTuning(epochs=1), progress=False)
-    assert history.epochs[0]["lr"] == 0.01
-
-
-def test_trials_leave_the_model_alone_and_prefer_a_sane_rate(monkeypatch):
-    model, data = sparse(), loader()
-    before = weights(model)
-    objective = module._SparseObjective(model, "auto")
-    losses = {
-        rate: module._trial(objective, data, FineTuning(), rate) for rate in (1e3, 0.002, 1e-7)
-    }
-    assert min(losses, key=losses.get) == 0.002
-    assert same(before, weights(model))
-
-
-def test_no_finite_rate_at_all(monkeypatch):
-    monkeypatch.setattr(module, "_trial", lambda *_: float("inf"))
-    with pytest.raises(TrainingError, match="not finite at any learning rate"):
-        fine_tune(sparse(), loader(), FineTuning(epochs=1), progress=False)
-
-
 def test_mixed_precision_on_the_cpu():
     settings = FineTuning(epochs=6, lr=0.001, amp="bfloat16")
     history = fine_tune(sparse(), loader(), settings, progress=False)
@@ -188,47 +143,13 @@ def test_loaders_that_cannot_be_trained_on():
         fine_tune(sparse(), data, SHORT, progress=False)
 
 
-@pytest.mark.parametrize("model", [cnn, mlp])
-def test_dense_training(model):
-    made = model()
-    data = batches(sizes=(8,) * 6) if model is cnn else batches((5,), 3, (8,) * 6)
-    history = train_dense(
-        made, data, DenseTraining(epochs=15, lr=0.05, head_lr=0.1), progress=False
-    )
-    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
-    assert accuracy(made, data, progress=False) > 0.6
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in made.modules())
-
-
-def test_dense_training_has_a_rate_for_the_head():
-    made = cnn()
-    before = weights(made)
-    settings = DenseTraining(epochs=1, lr=0.0, head_lr=0.1, weight_decay=0.0)
-    train_dense(made, loader(), settings, progress=False)
-    assert torch.equal(before["0.weight"], made.state_dict()["0.weight"])
-    assert not torch.equal(before["6.weight"], made.state_dict()["6.weight"])
-
-
-def test_diversity_enters_the_loss():
-    model, data = sparse(), batches()
-    losses = []
-    for beta in (0.0, 1.0):
-        objective = module._SparseObjective(model, beta).eval()
-        losses.append(float(objective(*data[0])[0].detach()))
-    seen = model.features(data[0][0])
-    cross_entropy = nn.functional.cross_entropy(seen.logits, data[0][1])
-    assert losses[0] == pytest.approx(float(cross_entropy.detach()), rel=1e-5)
-    assert losses[1] < losses[0]
-
-
 PROGRAM = """
 import sys
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 from qpopt_torch import FineTuning, fine_tune
-from tests.qpopt_torch.small import batches
-from tests.qpopt_torch.sparse.test_classifier import sparse
+from tests.qpopt_torch.small import batches, sparse
 
 dist.init_process_group("gloo")
 x, y = (torch.cat(parts) for parts in zip(*batches(sizes=(8,) * 6)))

@@ -29,7 +29,7 @@ def data(tmp_path):
 
 
 def arguments(data, tmp_path, *more):
-    model = "tests.qpopt_torch.cli.test_app:network"
+    model = "tests.qpopt_torch.cli.test_sparsifying:network"
     fixed = ["--n-select", "4", "--n-per-class", "2", "--size", "12", "--batch-size", "8"]
     places = ["--model", model, "--data", str(data), "--out", str(tmp_path / "out")]
     return ["sparsify", *places, *fixed, "--quiet", "--time-limit", "5", *more]
@@ -47,7 +47,7 @@ def test_a_folder_of_images_is_enough(data, tmp_path, capsys):
 
 
 def test_frozen(data, tmp_path):
-    assert main(arguments(data, tmp_path, "--backbone", "frozen", "--adapter", "mlp")) == 0
+    assert main(arguments(data, tmp_path, "--training", "frozen", "--adapter", "mlp")) == 0
     sparse = qpopt_torch.load(tmp_path / "out", network(3))
     assert sparse.sparse_head.adapter.mlp is not None
 
@@ -59,7 +59,9 @@ def test_frozen(data, tmp_path):
         (["--model", "torchvision"], "must be given as"),
         (["--weights", "nothing.pt"], "Cannot read weights"),
         (["--head", "nothing"], "no module 'nothing'"),
-        (["--adapter", "deep"], "adapter must be linear or mlp"),
+        (["--training", "frozen", "--adapter", "deep"], "adapter must be linear or mlp"),
+        (["--adapter", "mlp"], "--adapter does not go with --training full"),
+        (["--training", "none", "--epochs", "3"], "--epochs does not go with --training none"),
         (["--no-such-option"], "No such option"),
     ],
 )
@@ -81,6 +83,6 @@ def test_an_interruption(data, tmp_path, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qpopt_torch.cli.app.sparsify", interrupt)
+    monkeypatch.setattr("qpopt_torch.cli.sparsifying.sparsify", interrupt)
     assert main(arguments(data, tmp_path)) == INTERRUPTED
     assert "call it again to continue" in capsys.readouterr().err

