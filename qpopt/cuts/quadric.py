@@ -36,7 +36,7 @@ LOWEST_DIAGONAL = 1e-3
 LOWEST_VIOLATION = 1e-3
 
 
-class Cut(NamedTuple):
+class QuadricCut(NamedTuple):
     """(u − level)(u − level − 1) ≥ 0 for u = Σ_plus s − Σ_minus s."""
 
     level: int
@@ -49,7 +49,7 @@ class Cut(NamedTuple):
         return 0.5 * self.level * (self.level + 1)
 
 
-class Cuts:
+class QuadricCuts:
     """Cuts with their multipliers, held as one list of entries (row, column, weight).
 
     Parameters
@@ -60,7 +60,9 @@ class Cuts:
         One for every cut, non-negative; 0 by default.
     """
 
-    def __init__(self, cuts: list[Cut] | None = None, multipliers: Floats | None = None) -> None:
+    def __init__(
+        self, cuts: list[QuadricCut] | None = None, multipliers: Floats | None = None
+    ) -> None:
         self.cuts = list(cuts or [])
         self.multipliers: NDArray[np.float64] = np.zeros(len(self.cuts))
         if multipliers is not None:
@@ -129,7 +131,7 @@ class Cuts:
         """Return the cuts that matter: those with a positive multiplier."""
         return [int(r) for r in np.flatnonzero(self.multipliers > 0.0)]
 
-    def restricted(self, position: Indices, included: Indices) -> Cuts:
+    def restricted(self, position: Indices, included: Indices) -> QuadricCuts:
         """Return what the cuts say once some features are decided.
 
         Parameters
@@ -141,20 +143,20 @@ class Cuts:
         """
         selected = set(included.tolist())
         new = position.tolist()
-        multipliers: dict[Cut, float] = {}
+        multipliers: dict[QuadricCut, float] = {}
         for r in self.useful():
             level, plus, minus = self.cuts[r]
             level += sum(d in selected for d in minus) - sum(d in selected for d in plus)
-            left = Cut(
+            left = QuadricCut(
                 level,
                 tuple(new[d] for d in plus if new[d] >= 0),
                 tuple(new[d] for d in minus if new[d] >= 0),
             )
             if len(left.plus) + len(left.minus) > 1:
                 multipliers[left] = multipliers.get(left, 0.0) + float(self.multipliers[r])
-        return Cuts(list(multipliers), np.array(list(multipliers.values())))
+        return QuadricCuts(list(multipliers), np.array(list(multipliers.values())))
 
-    def renewed(self, X: Floats) -> Cuts:
+    def renewed(self, X: Floats) -> QuadricCuts:
         """Return the useful cuts together with new ones that X violates."""
         kept = self.useful()
         cuts = [self.cuts[r] for r in kept]
@@ -162,10 +164,10 @@ class Cuts:
         cuts += [cut for cut in separate(X) if cut not in known]
         multipliers = np.zeros(len(cuts))
         multipliers[: len(kept)] = self.multipliers[kept]
-        return Cuts(cuts, multipliers)
+        return QuadricCuts(cuts, multipliers)
 
 
-def separate(X: Floats) -> list[Cut]:
+def separate(X: Floats) -> list[QuadricCut]:
     """Return cuts that X violates, the deepest first."""
     used = np.flatnonzero(np.diagonal(X) > LOWEST_DIAGONAL)
     n = len(used)
@@ -184,7 +186,7 @@ def separate(X: Floats) -> list[Cut]:
     found = _violated_pairs(inner)
     for r in range(count):
         size = np.count_nonzero(signs[r])
-        cut = Cut(
+        cut = QuadricCut(
             int(levels[r]),
             tuple(sorted(members[r][signs[r] > 0].tolist())),
             tuple(sorted(members[r][signs[r] < 0].tolist())),
@@ -193,22 +195,22 @@ def separate(X: Floats) -> list[Cut]:
     deepest = sorted(found, key=lambda cut: -found[cut])[:MOST_NEW]
     names = used.tolist()
     return [
-        Cut(level, tuple(names[d] for d in plus), tuple(names[d] for d in minus))
+        QuadricCut(level, tuple(names[d] for d in plus), tuple(names[d] for d in minus))
         for level, plus, minus in deepest
     ]
 
 
-def _violated_pairs(X: Floats) -> dict[Cut, float]:
+def _violated_pairs(X: Floats) -> dict[QuadricCut, float]:
     """Return the violated ones among X_ij ≤ X_ii and X_ii + X_jj ≤ 1 + X_ij, and by how much."""
     x = np.diagonal(X)
     more = X - x[:, None]
     both = np.triu(x[:, None] + x[None, :] - 1.0 - X, 1)
     found = {
-        Cut(0, (int(j),), (int(i),)): float(more[i, j])
+        QuadricCut(0, (int(j),), (int(i),)): float(more[i, j])
         for i, j in np.argwhere(more > LOWEST_VIOLATION)
     }
     found |= {
-        Cut(1, (int(i), int(j)), ()): float(both[i, j])
+        QuadricCut(1, (int(i), int(j)), ()): float(both[i, j])
         for i, j in np.argwhere(both > LOWEST_VIOLATION)
     }
     return found

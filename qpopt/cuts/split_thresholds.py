@@ -22,7 +22,7 @@ from qpopt.kernels.split_thresholds import (
     split_values,
     sweep_shares,
 )
-from qpopt.problem.subproblem import Floats, Indices, Reduced
+from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
 Vector = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ CAUTION = 1.2
 
 
 @dataclass(frozen=True, eq=False)
-class SplitCuts:
+class SplitThresholdCuts:
     """Cuts and their shares, ordered by class; every class has at least one.
 
     Parameters
@@ -67,9 +67,9 @@ class SplitCuts:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def chosen(self, which: NDArray[np.bool_] | Indices) -> SplitCuts:
+    def chosen(self, which: NDArray[np.bool_] | Indices) -> SplitThresholdCuts:
         """Return some of the cuts."""
-        return SplitCuts(
+        return SplitThresholdCuts(
             self.classes[which],
             self.feature[which],
             self.given[which],
@@ -77,11 +77,11 @@ class SplitCuts:
             self.shares[which],
         )
 
-    def useful(self) -> SplitCuts:
+    def useful(self) -> SplitThresholdCuts:
         """Return the cuts with a share."""
         return self.chosen(self.shares > 0.0)
 
-    def renumbered(self, position: Indices, included: Indices) -> SplitCuts:
+    def renumbered(self, position: Indices, included: Indices) -> SplitThresholdCuts:
         """Return what the cuts say once features have other numbers, or are decided.
 
         Parameters
@@ -98,22 +98,22 @@ class SplitCuts:
         )
 
 
-class Splits:
+class SplitThresholds:
     """Split threshold cuts of all classes, with shares that are improved together with X.
 
     Parameters
     ----------
-    reduced
+    sub
         The problem whose classes are bounded.
     cuts
         Cuts to start with; without any, `renew` first.
     """
 
-    def __init__(self, reduced: Reduced, cuts: SplitCuts | None = None) -> None:
+    def __init__(self, sub: Subproblem, cuts: SplitThresholdCuts | None = None) -> None:
         nothing, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
-        self.cuts = SplitCuts(nothing, nothing, zero, zero, zero) if cuts is None else cuts
-        self._reduced = reduced
-        columns = reduced.columns()
+        self.cuts = SplitThresholdCuts(nothing, nothing, zero, zero, zero) if cuts is None else cuts
+        self._sub = sub
+        columns = sub.columns()
         order = np.argsort(-columns, axis=1, kind="stable").astype(np.int32)
         self._sorted = (order, np.take_along_axis(columns, order, axis=1))
         self._curvatures: Vector | None = None
@@ -130,9 +130,9 @@ class Splits:
         """The similarities in that order."""
         return self._sorted[1]
 
-    def copy(self) -> Splits:
+    def copy(self) -> SplitThresholds:
         """Return cuts that go their own way from here."""
-        twin = object.__new__(Splits)
+        twin = object.__new__(SplitThresholds)
         twin.__dict__.update(self.__dict__)
         return twin
 
@@ -151,16 +151,16 @@ class Splits:
         NDArray
             What the strongest cut of every class gives at X.
         """
-        reduced, cuts = self._reduced, self.cuts
-        shape = (reduced.n_classes, NEW_PER_CLASS)
+        sub, cuts = self._sub, self.cuts
+        shape = (sub.n_classes, NEW_PER_CLASS)
         feature = np.zeros(shape, dtype=np.int64)
         given, otherwise, gains = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         best_splits(
-            *self._sorted, X, reduced.n_per_class, LOWEST_DIAGONAL,
+            *self._sorted, X, sub.n_per_class, LOWEST_DIAGONAL,
             feature, given, otherwise, gains,
         )  # fmt: skip
         idle = np.where(cuts.shares > 0.0, 0, self._idle + 1)
-        before: Vector = np.full(reduced.n_classes, np.inf)
+        before: Vector = np.full(sub.n_classes, np.inf)
         if len(cuts):
             before = np.add.reduceat(cuts.shares * self.at(X), self._start[:-1])
         new = gains < before[:, None]
@@ -169,7 +169,9 @@ class Splits:
         shares = np.zeros(shape)
         if not len(cuts):
             shares[:, 0] = 1.0
-        found = SplitCuts(np.nonzero(new)[0], feature[new], given[new], otherwise[new], shares[new])
+        found = SplitThresholdCuts(
+            np.nonzero(new)[0], feature[new], given[new], otherwise[new], shares[new]
+        )
         kept = idle < MOST_IDLE
         self.cuts, self._idle = _merged(cuts.chosen(kept), found, idle[kept])
         self._count_starts()
@@ -214,8 +216,8 @@ class Splits:
     def _curvature(self) -> Vector:
         """Return, for every class, how strongly its shares act; found anew for new cuts only."""
         if self._curvatures is None:
-            n = self._reduced.n_free
-            self._curvatures = np.zeros(self._reduced.n_classes)
+            n = self._sub.n_free
+            self._curvatures = np.zeros(self._sub.n_classes)
             m, k, _, *problem = self._problem()
             share_curvatures(
                 *self._sorted, m, k, *problem, self._start, POWER_STEPS,
@@ -225,19 +227,21 @@ class Splits:
 
     def _problem(self) -> tuple[int, int, Indices, Indices, Vector, Vector]:
         cuts = self.cuts
-        m, k = self._reduced.n_select, self._reduced.n_per_class
+        m, k = self._sub.n_select, self._sub.n_per_class
         return m, k, cuts.classes, cuts.feature, cuts.given, cuts.otherwise
 
     def _count_starts(self) -> None:
         """Note where the cuts of every class begin; step lengths have to be found anew."""
-        counts = np.bincount(self.cuts.classes, minlength=self._reduced.n_classes)
+        counts = np.bincount(self.cuts.classes, minlength=self._sub.n_classes)
         self._start = np.concatenate([[0], np.cumsum(counts)])
         self._curvatures = None
 
 
-def _merged(kept: SplitCuts, found: SplitCuts, idle: Indices) -> tuple[SplitCuts, Indices]:
+def _merged(
+    kept: SplitThresholdCuts, found: SplitThresholdCuts, idle: Indices
+) -> tuple[SplitThresholdCuts, Indices]:
     """Return both, ordered by class, with equal cuts made one; and for how long each was idle."""
-    both = SplitCuts(
+    both = SplitThresholdCuts(
         np.concatenate([kept.classes, found.classes]),
         np.concatenate([kept.feature, found.feature]),
         np.concatenate([kept.given, found.given]),

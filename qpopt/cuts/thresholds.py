@@ -18,8 +18,8 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from qpopt.cuts.overlap import OverlapCut, best_overlap, crowded_groups, overlap_cut, shares
-from qpopt.cuts.split_thresholds import SplitCuts, Splits
-from qpopt.problem.subproblem import Floats, Reduced
+from qpopt.cuts.split_thresholds import SplitThresholdCuts, SplitThresholds
+from qpopt.problem.subproblem import Floats, Subproblem
 
 MOST_GROUPS = 60
 """How many groups of classes get a new overlap cut at once."""
@@ -58,7 +58,7 @@ class Thresholds:
 
     Parameters
     ----------
-    reduced
+    sub
         The problem whose classes are bounded.
     cuts, groups
         Cuts to start with; without any, `update` first.
@@ -72,26 +72,26 @@ class Thresholds:
     """
 
     def __init__(
-        self, reduced: Reduced, cuts: SplitCuts | None = None, groups: Sequence[Group] = ()
+        self, sub: Subproblem, cuts: SplitThresholdCuts | None = None, groups: Sequence[Group] = ()
     ) -> None:
-        self.splits = Splits(reduced, cuts)
+        self.splits = SplitThresholds(sub, cuts)
         self.groups: list[Group] = list(groups)
-        self._columns = reduced.columns()
-        self._reduced = reduced
+        self._columns = sub.columns()
+        self._sub = sub
         self._updates = 0
         self._pool = [self._overlap_cut(group) for group in groups]
 
     @property
     def left(self) -> NDArray[np.float64]:
         """What the groups leave of every class."""
-        result = np.ones(self._reduced.n_classes)
+        result = np.ones(self._sub.n_classes)
         for group in self.groups:
             result[list(group.classes)] -= group.share
         return np.maximum(result, 0.0)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the symmetric matrix L with Σ_c top_k(c) ≤ sᵀLs for every selection s."""
-        n, m = self._reduced.n_free, self._reduced.n_select
+        n, m = self._sub.n_free, self._sub.n_select
         result = np.zeros((n, n))
         self.splits.add_to(result, self.left[self.splits.cuts.classes] * self.splits.cuts.shares)
         diagonal = np.zeros(n)
@@ -131,12 +131,12 @@ class Thresholds:
 
     def _overlap_cut(self, group: Group) -> OverlapCut:
         return overlap_cut(
-            self._columns, group.classes, group.thresholds, group.sigma, self._reduced.n_per_class
+            self._columns, group.classes, group.thresholds, group.sigma, self._sub.n_per_class
         )
 
     def _best_groups(self, X: Floats, single: NDArray[np.float64]) -> list[Group]:
         """Return overlap cuts that give less at X than the cuts of their classes."""
-        k, n = self._reduced.n_per_class, self._reduced.n_free
+        k, n = self._sub.n_per_class, self._sub.n_free
         weight = np.ones(self._columns.shape[1])
         weight[:n] = np.clip(np.diagonal(X), 0.0, 1.0)
         if self._updates % UPDATES_PER_SEPARATION == 0:
@@ -150,7 +150,7 @@ class Thresholds:
         best = np.argsort(-np.array(gains), kind="stable")[:LARGEST_POOL]
         self._pool = [self._pool[j] for j in best if gains[j] > 0.0]
         kept = [gains[j] for j in best if gains[j] > 0.0]
-        chosen = _packing([cut.classes for cut in self._pool], kept, self._reduced.n_classes)
+        chosen = _packing([cut.classes for cut in self._pool], kept, self._sub.n_classes)
         return [
             Group(cut.classes, float(share), cut.thresholds, cut.sigma)
             for cut, share in zip(self._pool, chosen, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from qpopt.export.names import Names, number, side, sides
+from qpopt.export.names import ModelNames, number, side, sides
 from qpopt.models.compiled import CompiledModel, Kind, Products
 
 SIGNS = {"L": "<=", "G": ">=", "E": "="}
@@ -14,7 +14,7 @@ TERMS_PER_LINE = 8
 """Readers limit the length of a line."""
 
 
-def lines(model: CompiledModel, names: Names) -> Iterator[str]:
+def lines(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     """Yield the lines of an LP file."""
     yield f"\\ {names.title}"
     yield "Maximize"
@@ -38,7 +38,7 @@ def lines(model: CompiledModel, names: Names) -> Iterator[str]:
     yield "End"
 
 
-def _rows(model: CompiledModel, names: Names) -> Iterator[str]:
+def _rows(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     matrix = model.rows.matrix
     for i, (sense, rhs) in enumerate(sides(model.rows)):
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
@@ -55,13 +55,13 @@ def _rows(model: CompiledModel, names: Names) -> Iterator[str]:
         yield f"  {SIGNS[sense]} {number(rhs)}"
 
 
-def _linear(columns: Iterable[int], values: Iterable[float], names: Names) -> Iterator[str]:
+def _linear(columns: Iterable[int], values: Iterable[float], names: ModelNames) -> Iterator[str]:
     for j, value in zip(columns, values, strict=True):
         yield f"{_signed(value)} {names.variables[j]}"
 
 
 def _bracket(
-    products: Products, names: Names, factor: float = 1.0, after: str = ""
+    products: Products, names: ModelNames, factor: float = 1.0, after: str = ""
 ) -> Iterator[str]:
     yield "  + ["
     variables = names.variables

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from qpopt.export.names import Names, number, side, sides
+from qpopt.export.names import ModelNames, number, side, sides
 from qpopt.models.compiled import CompiledModel, Kind
 
 
-def lines(model: CompiledModel, names: Names) -> Iterator[str]:
+def lines(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     """Yield the lines of a free MPS file; the objective row is called Z and is maximised."""
     yield f"NAME {names.title}"
     yield "OBJSENSE"
@@ -23,7 +23,7 @@ def lines(model: CompiledModel, names: Names) -> Iterator[str]:
     yield "ENDATA"
 
 
-def _rows(model: CompiledModel, names: Names) -> Iterator[str]:
+def _rows(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     yield "ROWS"
     yield " N Z"
     for name, (sense, _) in zip(names.rows, sides(model.rows), strict=True):
@@ -32,7 +32,7 @@ def _rows(model: CompiledModel, names: Names) -> Iterator[str]:
         yield f" {side(row.lower, row.upper).sense} {name}"
 
 
-def _columns(model: CompiledModel, names: Names) -> Iterator[str]:
+def _columns(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     yield "COLUMNS"
     matrix = model.rows.matrix.tocsc()
     linear: dict[int, list[str]] = {}
@@ -60,7 +60,7 @@ def _marker(number_of_column: int, what: str) -> str:
     return f" MARKER{number_of_column} 'MARKER' '{what}'"
 
 
-def _right_hand_sides(model: CompiledModel, names: Names) -> Iterator[str]:
+def _right_hand_sides(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     yield "RHS"
     if model.constant:
         yield f" RHS Z {number(-model.constant)}"
@@ -72,7 +72,7 @@ def _right_hand_sides(model: CompiledModel, names: Names) -> Iterator[str]:
             yield f" RHS {name} {number(rhs)}"
 
 
-def _bounds(model: CompiledModel, names: Names) -> Iterator[str]:
+def _bounds(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     yield "BOUNDS"
     bounds = zip(model.lower.tolist(), model.upper.tolist(), strict=True)
     for variable, (lower, upper) in zip(names.variables, bounds, strict=True):
@@ -85,7 +85,7 @@ def _bounds(model: CompiledModel, names: Names) -> Iterator[str]:
             yield f" UP BOUND {variable} {number(upper)}"
 
 
-def _products(model: CompiledModel, names: Names) -> Iterator[str]:
+def _products(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     """Yield ½xᵀQx of the objective by its triangle, xᵀQx of a constraint by its whole matrix."""
     variables = names.variables
     if model.products is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from qpopt.models.compiled import CompiledModel, Rows
 
 
-class Names:
+class ModelNames:
     """What the parts of an exported model are called.
 
     Parameters

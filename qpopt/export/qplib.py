@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.export.names import Names, number
+from qpopt.export.names import ModelNames, number
 from qpopt.models.compiled import CompiledModel, Kind, Products
 
 INFINITY = "1e+30"
 
 
-def lines(model: CompiledModel, names: Names) -> Iterator[str]:
+def lines(model: CompiledModel, names: ModelNames) -> Iterator[str]:
     """Yield the lines of a QPLIB file; variables and constraints go by number."""
     kind = _variable_kind(model)
     constraints = "Q" if model.quadratic_rows else "L"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qpopt.errors import InvalidArgument
 from qpopt.export import lp, mps, qplib
-from qpopt.export.names import Names
+from qpopt.export.names import ModelNames
 from qpopt.io.atomic import AnyPath, replacing
 from qpopt.models.compact import compile_compact
 from qpopt.models.compiled import CompiledModel
@@ -17,7 +17,7 @@ from qpopt.models.paper import Tightening, compile_paper
 from qpopt.models.qcqp import compile_qcqp
 from qpopt.problem.instance import Instance
 
-FORMATS: dict[str, Callable[[CompiledModel, Names], Iterator[str]]] = {
+FORMATS: dict[str, Callable[[CompiledModel, ModelNames], Iterator[str]]] = {
     ".mps": mps.lines,
     ".lp": lp.lines,
     ".qplib": qplib.lines,
@@ -75,7 +75,7 @@ def export(
             "export with uniqueness=False and add it as cuts, or export qcqp."
         )
     model = _compile(instance, formulation, quadratic=ending == ".qplib", distinct=distinct)
-    names = Names(model, _pairs(instance), instance.name)
+    names = ModelNames(model, _pairs(instance), instance.name)
     with replacing(path) as stream:
         for line in FORMATS[ending](model, names):
             stream.write(f"{line}\n".encode())

@@ -9,8 +9,8 @@ import numpy as np
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.problem.instance import Instance
-from qpopt.problem.subproblem import reduce
-from qpopt.relaxations.semidefinite import ROUNDS_PER_CUTS, Semidefinite
+from qpopt.problem.subproblem import subproblem
+from qpopt.relaxations.semidefinite import ROUNDS_PER_CUTS, SemidefiniteRelaxation
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration
 from qpopt.search.local_search import search
@@ -25,7 +25,7 @@ def compile_loops() -> None:
     instance = Instance(rng.random((q, n)), redundancy + redundancy.T, np.zeros(n), 5, 2)
     incumbent = Incumbent(instance, Limits())
     search(incumbent, Budget(incumbent, steps=1), most_selections=0)
-    Enumeration(reduce(instance)).advance(0.0, 0)
-    semidefinite = Semidefinite(reduce(instance))
+    Enumeration(subproblem(instance)).advance(0.0, 0)
+    semidefinite = SemidefiniteRelaxation(subproblem(instance))
     for _ in range(ROUNDS_PER_CUTS + 1):
         semidefinite.round(1)

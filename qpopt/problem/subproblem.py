@@ -1,9 +1,9 @@
-"""Reduced: an instance with some features decided; what every bound works on."""
+"""Subproblem: an instance with some features decided; Part: the same by its features alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class Subproblem:
     """An instance in which `included` features are selected and only `free` ones are undecided.
 
     For a selection that consists of `included` and a set T of `n_select` free features,
@@ -73,7 +73,7 @@ class Reduced:
 def undecided(
     instance: Instance, free: Indices | None = None, included: Indices | None = None
 ) -> tuple[Indices, Indices]:
-    """Return the features that are undecided, and those that are selected; see `reduce`."""
+    """Return the features that are undecided, and those that are selected; see `subproblem`."""
     chosen = np.union1d(
         np.array(instance.include, dtype=np.int64),
         np.zeros(0, dtype=np.int64) if included is None else included,
@@ -83,9 +83,9 @@ def undecided(
     return open_, chosen
 
 
-def reduce(
+def subproblem(
     instance: Instance, free: Indices | None = None, included: Indices | None = None
-) -> Reduced:
+) -> Subproblem:
     """Decide features of an instance.
 
     Parameters
@@ -99,12 +99,12 @@ def reduce(
 
     Returns
     -------
-    Reduced
+    Subproblem
         The rest of the problem. It need not be feasible.
     """
     open_, chosen = undecided(instance, free, included)
     A, R, b = instance.A, instance.R, instance.b
-    return Reduced(
+    return Subproblem(
         free=open_,
         included=chosen,
         A=np.ascontiguousarray(A[:, open_]),
@@ -115,3 +115,19 @@ def reduce(
         n_select=instance.n_select - len(chosen),
         n_per_class=instance.n_per_class,
     )
+
+
+class Part(NamedTuple):
+    """The selections that contain `included` and otherwise only features of `free`.
+
+    Parameters
+    ----------
+    free, included
+        The features that are undecided, and those that are selected.
+    bound
+        No selection of this part has a larger Z.
+    """
+
+    free: Indices
+    included: Indices
+    bound: float

@@ -10,11 +10,11 @@ from qpopt.control.limits import TIME_LIMIT, Clock, Limits
 from qpopt.control.progress import following
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import TracePoint
-from qpopt.problem.subproblem import reduce
+from qpopt.problem.subproblem import subproblem
 from qpopt.problem.validation import number, one_of
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.root import RootBound
-from qpopt.relaxations.linear import ProjectedLP
+from qpopt.relaxations.linear import LinearRelaxation
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
 
@@ -126,12 +126,12 @@ class _Run:
         self.value = inf
         self.trace: list[TracePoint] = []
         self.interrupted = False
-        self.n_free = reduce(instance).n_free
+        self.n_free = subproblem(instance).n_free
         self.root: RootBound | None = None
 
     def prove(self) -> None:
         redundant = bool(self.instance.R.any())
-        nothing_to_choose = reduce(self.instance).n_select == 0
+        nothing_to_choose = subproblem(self.instance).n_select == 0
         if not nothing_to_choose and self.kind != "semidefinite":
             share = SHARE_OF_LINEAR if self.kind == "best" and redundant else 1.0
             self._linear(Clock(self.clock.share(share)))
@@ -153,7 +153,7 @@ class _Run:
         )
 
     def _linear(self, clock: Clock) -> None:
-        relaxation = ProjectedLP(reduce(self.instance), cliques=self.kind == "cliques")
+        relaxation = LinearRelaxation(subproblem(self.instance), cliques=self.kind == "cliques")
         self._note(Phase.LINEAR, relaxation.value().value, "thresholds")
         more = True
         while more and not clock.over:

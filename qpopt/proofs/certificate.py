@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.quadric import Cut
-from qpopt.cuts.split_thresholds import SplitCuts
+from qpopt.cuts.quadric import QuadricCut
+from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
 
-SPLIT_FIELDS = tuple(field.name for field in fields(SplitCuts))
+SPLIT_FIELDS = tuple(field.name for field in fields(SplitThresholdCuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,11 @@ class Step:
 
     free: Indices
     included: Indices
-    splits: SplitCuts
+    splits: SplitThresholdCuts
     groups: Sequence[Group]
     y: NDArray[np.float64]
     t: float
-    cuts: Sequence[Cut]
+    cuts: Sequence[QuadricCut]
     multipliers: NDArray[np.float64]
     B: Floats
     removed: Indices
@@ -140,11 +140,11 @@ def _group(record: Any) -> Group:
     return Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
 
 
-def _cuts(sizes: Any, members: list[int]) -> list[Cut]:
+def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
     cuts, first = [], 0
     for level, n_plus, n_minus in sizes.tolist():
         middle, last = first + n_plus, first + n_plus + n_minus
-        cuts.append(Cut(level, tuple(members[first:middle]), tuple(members[middle:last])))
+        cuts.append(QuadricCut(level, tuple(members[first:middle]), tuple(members[middle:last])))
         first = last
     return cuts
 
@@ -160,7 +160,7 @@ def _step(archive: Any, number: int, record: Any) -> Step:
     return Step(
         free=free,
         included=read("included"),
-        splits=SplitCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
+        splits=SplitThresholdCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
         groups=[_group(one) for one in record["groups"]],
         y=read("y"),
         t=float(record["t"]),

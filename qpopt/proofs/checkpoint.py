@@ -14,9 +14,8 @@ from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.part import Part
 from qpopt.problem.solution import Candidate
-from qpopt.problem.subproblem import Indices
+from qpopt.problem.subproblem import Indices, Part
 
 OUT, FREE, IN = 0, 1, 2
 

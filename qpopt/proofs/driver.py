@@ -16,16 +16,15 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Clock, Limits
 from qpopt.errors import InvalidFile
-from qpopt.problem.part import Part
-from qpopt.problem.subproblem import Indices, Reduced, reduce
+from qpopt.problem.subproblem import Indices, Part, Subproblem, subproblem
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.handover import Finish, hand_over
 from qpopt.proofs.node import Node
 from qpopt.proofs.params import ProofParams, Share
 from qpopt.proofs.root import RootBound
 from qpopt.proofs.tree import Tree
-from qpopt.relaxations.linear import ProjectedLP
-from qpopt.relaxations.semidefinite import Semidefinite
+from qpopt.relaxations.linear import LinearRelaxation
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Relaxation, enumerate_part, n_selections
 from qpopt.search.local_search import search
@@ -82,7 +81,7 @@ class Proof:
         self.root: RootBound | None = None
         self.tree: Tree | None = None
         self.most_selections = params.most_selections if enumerates else 0
-        whole = reduce(instance)
+        whole = subproblem(instance)
         # Always replaced as a whole: an interruption must not find features in no part at all.
         self._parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
         if reached is not None:
@@ -171,7 +170,7 @@ class Proof:
 
     def _search(self) -> None:
         seconds = self._part_of_time(self.params.search)
-        size = n_selections(reduce(self.instance))
+        size = n_selections(subproblem(self.instance))
         if size < self.most_selections:
             few = size < FEW_SELECTIONS
             enough = self.params.quick_search if few else self.params.short_search
@@ -189,10 +188,10 @@ class Proof:
         if self.certified:
             return
         seconds = self._part_of_time(self.params.enumeration)
-        if self._look_at_all(reduce(self.instance), None, seconds):
+        if self._look_at_all(subproblem(self.instance), None, seconds):
             self._parts = ()
 
-    def _look_at_all(self, rest: Reduced, relaxation: Relaxation | None, seconds: float) -> bool:
+    def _look_at_all(self, rest: Subproblem, relaxation: Relaxation | None, seconds: float) -> bool:
         """Look at all selections that are left, if they are few; tell whether all were."""
         if not 0 < rest.n_select <= rest.n_free or n_selections(rest) >= self.most_selections:
             return False
@@ -205,17 +204,17 @@ class Proof:
 
     def _linear(self) -> None:
         """Bound by the linear relaxation; without redundancy it also removes most features."""
-        reduced = reduce(self.instance)
-        if not reduced.n_select:
+        sub = subproblem(self.instance)
+        if not sub.n_select:
             return
         seconds = self._part_of_time(self.params.linear)
-        if not reduced.R.any():
+        if not sub.R.any():
             # Without redundancy the linear relaxation is nearly all there is to gain.
             limited = self.incumbent.limits.time_limit is not None
             seconds = self._part_of_time(Share(0.5, inf if limited else 60.0))
         clock = Clock(Limits(seconds))
         self.incumbent.enter(Phase.LINEAR, "linear relaxation")
-        relaxation = ProjectedLP(reduced, cliques=False)
+        relaxation = LinearRelaxation(sub, cliques=False)
         more = True
         while more and not clock.over:
             more = relaxation.advance(max(0.1, clock.remaining or 0.0))
@@ -223,17 +222,17 @@ class Proof:
             self.incumbent.tighten(found.value)
             objective = self.incumbent.objective
             undecided = (found.with_feature > objective) & (found.without_feature > objective)
-            forced = reduced.free[found.without_feature <= objective]
-            self._narrow(reduced.free[undecided], np.union1d(reduced.included, forced))
+            forced = sub.free[found.without_feature <= objective]
+            self._narrow(sub.free[undecided], np.union1d(sub.included, forced))
 
     def _ask_solver(self) -> None:
         """Let the MIP solver try, if the model is small and no certificate is asked for."""
         if not self.certified:
             (part,) = self._parts
-            rest = reduce(self.instance, part.free, part.included)
+            rest = subproblem(self.instance, part.free, part.included)
             self._hand_over(rest, self.params.solver)
 
-    def _hand_over(self, rest: Reduced, share: Share) -> bool:
+    def _hand_over(self, rest: Subproblem, share: Share) -> bool:
         """Hand what is left to the MIP solver, if it is small; tell whether the gap is closed.
 
         What is better by less than the gap may still be there, so the part stays open.
@@ -307,7 +306,7 @@ class Proof:
         self.tree = Tree(self.incumbent, nodes, self.most_selections)
         self.tree.run(self._stop_branching)
 
-    def _end_at_once(self, start: Semidefinite | None) -> bool:
+    def _end_at_once(self, start: SemidefiniteRelaxation | None) -> bool:
         """Look at all selections of the only part, or hand it over; tell whether that was the end.
 
         Parameters
@@ -316,8 +315,8 @@ class Proof:
             The iterate of the root; what it proves is of use only where it is one of this part.
         """
         (part,) = self._parts
-        rest = reduce(self.instance, part.free, part.included)
-        same = start is not None and np.array_equal(start.reduced.free, rest.free)
+        rest = subproblem(self.instance, part.free, part.included)
+        same = start is not None and np.array_equal(start.sub.free, rest.free)
         relaxation = start.relaxation() if start is not None and same else None
         seconds = self._part_of_time(self.params.enumeration_after_bounds)
         return self._look_at_all(rest, relaxation, seconds) or self._hand_over(

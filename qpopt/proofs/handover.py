@@ -13,7 +13,7 @@ from qpopt.errors import SolverFailure
 from qpopt.models.compact import compact_size
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Candidate
-from qpopt.problem.subproblem import Indices, Reduced
+from qpopt.problem.subproblem import Indices, Subproblem
 
 Finish = Callable[[Incumbent], None]
 """Builds the model of an incumbent's instance and lets a MIP solver work on it."""
@@ -22,7 +22,7 @@ MOST_VARIABLES = 4000
 """Larger compact models are not closed before branching on semidefinite bounds closes them."""
 
 
-def hand_over(incumbent: Incumbent, part: Reduced, limits: Limits, finish: Finish) -> bool:
+def hand_over(incumbent: Incumbent, part: Subproblem, limits: Limits, finish: Finish) -> bool:
     """Let the MIP solver look for something better in a part, for some time.
 
     Parameters
@@ -64,7 +64,7 @@ def hand_over(incumbent: Incumbent, part: Reduced, limits: Limits, finish: Finis
     return incumbent.proven
 
 
-def _restricted(instance: Instance, part: Reduced) -> Instance:
+def _restricted(instance: Instance, part: Subproblem) -> Instance:
     """Return the instance with the features of a part only."""
     features = np.union1d(part.free, part.included)
     return Instance(

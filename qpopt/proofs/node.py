@@ -9,9 +9,8 @@ import numpy as np
 
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
-from qpopt.problem.part import Part
-from qpopt.problem.subproblem import Indices, Reduced, reduce, undecided
-from qpopt.relaxations.semidefinite import Semidefinite
+from qpopt.problem.subproblem import Indices, Part, Subproblem, subproblem, undecided
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
 LEAST_PROGRESS = 0.1
 """Share of what is left between bound and objective that a round must close to go on."""
@@ -41,14 +40,14 @@ class Node:
         free: Indices,
         included: Indices,
         bound: float = inf,
-        parent: Semidefinite | None = None,
+        parent: SemidefiniteRelaxation | None = None,
     ) -> None:
         self.instance = instance
         self.bound = bound
         self.free, self.included = undecided(instance, free, included)
-        self.semidefinite: Semidefinite | None = None
+        self.semidefinite: SemidefiniteRelaxation | None = None
         self._parent = parent
-        self._reduced: Reduced | None = None
+        self._sub: Subproblem | None = None
 
     @property
     def part(self) -> Part:
@@ -56,11 +55,11 @@ class Node:
         return Part(self.free, self.included, self.bound)
 
     @property
-    def reduced(self) -> Reduced:
+    def sub(self) -> Subproblem:
         """The problem that is left."""
-        if self._reduced is None:
-            self._reduced = reduce(self.instance, self.free, self.included)
-        return self._reduced
+        if self._sub is None:
+            self._sub = subproblem(self.instance, self.free, self.included)
+        return self._sub
 
     @property
     def n_select(self) -> int:
@@ -141,13 +140,13 @@ class Node:
         best = np.argsort(-diagonal, kind="stable")[: self.n_select]
         return np.union1d(self.included, self.free[best])
 
-    def _current(self) -> Semidefinite:
+    def _current(self) -> SemidefiniteRelaxation:
         if self.semidefinite is None:
             if self._parent is None:
-                self.semidefinite = Semidefinite(self.reduced)
+                self.semidefinite = SemidefiniteRelaxation(self.sub)
             else:
                 self.semidefinite = self._parent.copy()
-                self.semidefinite.restrict(self.reduced)
+                self.semidefinite.restrict(self.sub)
                 self._parent = None
         return self.semidefinite
 
@@ -162,8 +161,8 @@ class Node:
             np.setdiff1d(self.free, removed),
             np.concatenate([self.included, forced]),
         )
-        self._reduced = None
+        self._sub = None
         if self.empty:
             self.bound = -inf
         elif self.decided is None and self.semidefinite is not None:
-            self.semidefinite.restrict(self.reduced)
+            self.semidefinite.restrict(self.sub)

@@ -8,14 +8,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.split_thresholds import SplitCuts
+from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
-from qpopt.problem.part import Part
-from qpopt.problem.subproblem import Floats, Indices, reduce
+from qpopt.problem.subproblem import Floats, Indices, Part, subproblem
 from qpopt.proofs.certificate import Certificate, Step
-from qpopt.relaxations.ranking import Candidates
-from qpopt.relaxations.semidefinite import STEPS_PER_ROUND, Semidefinite
+from qpopt.relaxations.ranking import FeatureRanking
+from qpopt.relaxations.semidefinite import STEPS_PER_ROUND, SemidefiniteRelaxation
 
 CANDIDATES = ((350, 8), (900, 12), (1400, 2))
 """Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
@@ -74,17 +73,17 @@ class RootBound:
         self.instance = instance
         self.objective = -inf
         self.latest = inf
-        self._reduced = reduce(instance, free, included)
+        self._sub = subproblem(instance, free, included)
         self._cuts = cuts
-        self._semidefinite: Semidefinite | None = None
+        self._semidefinite: SemidefiniteRelaxation | None = None
         self._steps: list[Step] = []
         self._snapshot: Step | None = None
         self._rest = inf
         self._stages = [
-            stage for stage in CANDIDATES if WORTH_A_STAGE * stage[0] < self._reduced.n_free
+            stage for stage in CANDIDATES if WORTH_A_STAGE * stage[0] < self._sub.n_free
         ]
         self._rounds_left = 0
-        if self._reduced.feasible:
+        if self._sub.feasible:
             self._settle()
         else:
             # What others have decided leaves no selection: nothing is better than what is known.
@@ -98,28 +97,28 @@ class RootBound:
     @property
     def n_free(self) -> int:
         """How many features are undecided."""
-        return self._reduced.n_free
+        return self._sub.n_free
 
     @property
     def free(self) -> Indices:
         """The features that are undecided."""
-        return self._reduced.free
+        return self._sub.free
 
     @property
     def included(self) -> Indices:
         """The features that every better solution contains."""
-        return self._reduced.included
+        return self._sub.included
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to improve: no better solution exists."""
-        return self._rest <= self.objective or self._reduced.n_select == 0
+        return self._rest <= self.objective or self._sub.n_select == 0
 
     @property
-    def iterate(self) -> Semidefinite | None:
+    def iterate(self) -> SemidefiniteRelaxation | None:
         """The present iterate, if it is one for all features that are undecided."""
         current = self._semidefinite
-        if current is None or current.reduced.n_free != self._reduced.n_free:
+        if current is None or current.sub.n_free != self._sub.n_free:
             return None
         return current
 
@@ -127,9 +126,9 @@ class RootBound:
     def diagonal(self) -> NDArray[np.float64]:
         """How much the relaxed solution selects every feature of the instance."""
         values = np.zeros(self.instance.n_features)
-        values[self._reduced.included] = 1.0
+        values[self._sub.included] = 1.0
         if self._semidefinite is not None:
-            free = self._semidefinite.reduced.free
+            free = self._semidefinite.sub.free
             values[free] = np.clip(np.diagonal(self._semidefinite.X), 0.0, 1.0)
         return values
 
@@ -142,9 +141,9 @@ class RootBound:
         if self.finished:
             return
         current = self._current()
-        whole = current.reduced.n_free == self._reduced.n_free
-        large = current.reduced.n_free > CANDIDATES[-1][0]
-        often = large and current.reduced.n_classes <= MANY_CLASSES
+        whole = current.sub.n_free == self._sub.n_free
+        large = current.sub.n_free > CANDIDATES[-1][0]
+        often = large and current.sub.n_classes <= MANY_CLASSES
         current.round(STEPS_AT_FULL_SIZE if often else STEPS_PER_ROUND, stop)
         self._rounds_left -= 1
         if whole:
@@ -161,7 +160,7 @@ class RootBound:
         """
         if self.finished:
             return
-        while self._stages or self._current().reduced.n_free < self._reduced.n_free:
+        while self._stages or self._current().sub.n_free < self._sub.n_free:
             self._grow()
         if self._current().estimate() < self._rest:
             self._prove(stop)
@@ -198,14 +197,14 @@ class RootBound:
         steps = (*self._steps, *last)
         return Certificate(self.instance.fingerprint, self.bound, self.objective, steps)
 
-    def _current(self) -> Semidefinite:
+    def _current(self) -> SemidefiniteRelaxation:
         if self._semidefinite is None:
-            free = self._reduced.free
+            free = self._sub.free
             if self._stages:
                 size, self._rounds_left = self._stages.pop(0)
-                free = np.sort(free[Candidates(self._reduced).first()[:size]])
-            self._semidefinite = Semidefinite(
-                reduce(self.instance, free, self._reduced.included),
+                free = np.sort(free[FeatureRanking(self._sub).first()[:size]])
+            self._semidefinite = SemidefiniteRelaxation(
+                subproblem(self.instance, free, self._sub.included),
                 cuts=self._cuts and len(free) >= min(CUTS_FROM, self.n_free),
             )
         return self._semidefinite
@@ -214,14 +213,14 @@ class RootBound:
         current = self._current()
         if self._stages:
             size, self._rounds_left = self._stages.pop(0)
-            ranking = Candidates(self._reduced).given(self.diagonal[self._reduced.free])
-            ranked = self._reduced.free[ranking]
-            more = ranked[~np.isin(ranked, current.reduced.free)]
-            free = np.union1d(current.reduced.free, more[: size - current.reduced.n_free])
-            current.extend(reduce(self.instance, free, self._reduced.included))
+            ranking = FeatureRanking(self._sub).given(self.diagonal[self._sub.free])
+            ranked = self._sub.free[ranking]
+            more = ranked[~np.isin(ranked, current.sub.free)]
+            free = np.union1d(current.sub.free, more[: size - current.sub.n_free])
+            current.extend(subproblem(self.instance, free, self._sub.included))
         else:
-            current.extend(self._reduced)
-        current.with_cuts = self._cuts and current.reduced.n_free >= min(CUTS_FROM, self.n_free)
+            current.extend(self._sub)
+        current.with_cuts = self._cuts and current.sub.n_free >= min(CUTS_FROM, self.n_free)
 
     def _prove(self, stop: Callable[[], bool] = lambda: False) -> None:
         current = self._current()
@@ -230,8 +229,8 @@ class RootBound:
         features, found = current.proof(limit, stop)
         useless = features.with_feature <= limit
         useless[found.features] = True
-        removed = current.reduced.free[useless]
-        forced = current.reduced.free[features.without_feature <= limit]
+        removed = current.sub.free[useless]
+        forced = current.sub.free[features.without_feature <= limit]
         better = features.value < self._rest
         # The steps come before the bound: an interruption must not leave a bound without its proof.
         if len(removed) + len(forced) >= max(1.0, WORTH_REMOVING * self.n_free):
@@ -249,50 +248,50 @@ class RootBound:
     def _decide(self, removed: Indices, forced: Indices) -> None:
         """Remove and include features for good; a contradiction means that nothing is better."""
         current = self._current()
-        rest = reduce(
+        rest = subproblem(
             self.instance,
-            np.setdiff1d(current.reduced.free, removed),
-            np.concatenate([current.reduced.included, forced]),
+            np.setdiff1d(current.sub.free, removed),
+            np.concatenate([current.sub.included, forced]),
         )
         if len(np.intersect1d(removed, forced)) or not rest.feasible:
             self._rest = -inf
             return
-        self._reduced = rest
+        self._sub = rest
         if rest.n_select > 0:
             current.restrict(rest)
         self._settle()
 
     def _settle(self) -> None:
         """Compute the value where nothing is left to choose."""
-        if self._reduced.n_select == self._reduced.n_free:
-            chosen = np.union1d(self._reduced.free, self._reduced.included)
-            self._reduced = reduce(self.instance, chosen[:0], chosen)
-        if self._reduced.n_select == 0:
-            chosen = self._reduced.included
-            self._reduced = reduce(self.instance, chosen[:0], chosen)
+        if self._sub.n_select == self._sub.n_free:
+            chosen = np.union1d(self._sub.free, self._sub.included)
+            self._sub = subproblem(self.instance, chosen[:0], chosen)
+        if self._sub.n_select == 0:
+            chosen = self._sub.included
+            self._sub = subproblem(self.instance, chosen[:0], chosen)
             given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
             nothing, zero = chosen[:0], np.zeros(0)
             self._snapshot = Step(
-                nothing, chosen, SplitCuts(nothing, nothing, zero, zero, zero), [],
+                nothing, chosen, SplitThresholdCuts(nothing, nothing, zero, zero, zero), [],
                 zero, 0.0, [], zero, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)),
             )  # fmt: skip
 
 
 def _snapshot(
-    current: Semidefinite,
+    current: SemidefiniteRelaxation,
     removed: Indices | None = None,
     forced: Indices | None = None,
     points: Floats | None = None,
 ) -> Step:
     nothing = np.zeros(0, dtype=np.int64)
-    admm, reduced = current.admm, current.reduced
-    n = reduced.n_free
+    admm, sub = current.admm, current.sub
+    n = sub.n_free
     useful = [] if admm is None else admm.cuts.useful()
     return Step(
-        free=reduced.free,
-        included=reduced.included,
+        free=sub.free,
+        included=sub.included,
         splits=current.class_cuts,
         groups=list(current.groups),
         y=np.zeros(n) if admm is None else admm.y.copy(),

@@ -9,7 +9,7 @@ from math import inf
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.problem.part import Part
+from qpopt.problem.subproblem import Part
 from qpopt.proofs.node import Node
 from qpopt.search.enumeration import enumerate_part, n_selections
 
@@ -80,15 +80,15 @@ class Tree:
     def _small(self, node: Node, most: int) -> bool:
         """Tell whether there is something to choose, but little enough to look at all of it."""
         open_ = not node.empty and node.decided is None
-        return open_ and n_selections(node.reduced) < min(most, self._too_many)
+        return open_ and n_selections(node.sub) < min(most, self._too_many)
 
     def _enumerate(self, node: Node) -> None:
         """Look at all selections of a node, if that is quickly done; its bound tells whether."""
         relaxation = None if node.semidefinite is None else node.semidefinite.relaxation()
-        if enumerate_part(self._incumbent, node.reduced, SECONDS_PER_ENUMERATION, relaxation):
+        if enumerate_part(self._incumbent, node.sub, SECONDS_PER_ENUMERATION, relaxation):
             node.bound = min(node.bound, self._incumbent.objective)
         else:
-            self._too_many = n_selections(node.reduced) // FEWER
+            self._too_many = n_selections(node.sub) // FEWER
 
     def _replace_first(self, *nodes: Node) -> None:
         """Put nodes in the place of the first one, all at once: an interruption loses nothing."""

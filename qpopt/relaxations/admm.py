@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
 
-from qpopt.cuts.quadric import Cut, Cuts
+from qpopt.cuts.quadric import QuadricCut, QuadricCuts
 from qpopt.cuts.thresholds import Thresholds
 from qpopt.kernels.admm import split_slack
 from qpopt.problem.subproblem import Floats, Indices
@@ -53,7 +53,9 @@ class Admm:
         Cuts on X, their multipliers are changed in place.
     """
 
-    def __init__(self, C: NDArray[np.float64], n_select: int, cuts: Cuts | None = None) -> None:
+    def __init__(
+        self, C: NDArray[np.float64], n_select: int, cuts: QuadricCuts | None = None
+    ) -> None:
         n = len(C)
         self.n_select = n_select
         self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
@@ -68,11 +70,11 @@ class Admm:
         # The penalty has the unit of X over that of C.
         self.penalty = PENALTY / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
         self.rank = n
-        self.cuts = cuts or Cuts()
+        self.cuts = cuts or QuadricCuts()
         self.steps = 0
         self.set_objective(C)
 
-    def set_objective(self, C: NDArray[np.float64], cuts: Cuts | None = None) -> None:
+    def set_objective(self, C: NDArray[np.float64], cuts: QuadricCuts | None = None) -> None:
         """Change the objective matrix, and the cuts if any are given; keep the iterate."""
         if cuts is not None:
             self.cuts = cuts
@@ -132,7 +134,7 @@ class Admm:
         twin = copy(self)
         for name in ("X", "S", "N", "_G"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.cuts = Cuts(self.cuts.cuts, self.cuts.multipliers)
+        twin.cuts = QuadricCuts(self.cuts.cuts, self.cuts.multipliers)
         return twin
 
     def symmetric_S(self) -> Floats:
@@ -149,7 +151,7 @@ class Admm:
         return D
 
     def restrict(self, position: Indices, included: Indices, C: NDArray[np.float64]) -> None:
-        """Go on with fewer features; `position` and `included` as for `Cuts.restricted`.
+        """Go on with fewer features; `position` and `included` as for `QuadricCuts.restricted`.
 
         C is the objective matrix of those that are left.
         """
@@ -178,10 +180,10 @@ class Admm:
         self.y = y
         new = positions.tolist()
         cuts = [
-            Cut(level, tuple(new[d] for d in plus), tuple(new[d] for d in minus))
+            QuadricCut(level, tuple(new[d] for d in plus), tuple(new[d] for d in minus))
             for level, plus, minus in self.cuts.cuts
         ]
-        self.set_objective(C, Cuts(cuts, self.cuts.multipliers))
+        self.set_objective(C, QuadricCuts(cuts, self.cuts.multipliers))
         block = np.ix_(positions, positions)
         D = self.slack(C).astype(self.dtype)
         N = np.maximum(D, 0)

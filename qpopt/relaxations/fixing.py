@@ -1,4 +1,4 @@
-"""Forcing: what selections with a certain feature reach at the most, by the curvature of B.
+"""FeatureFixing: what selections with a certain feature reach at the most, by the curvature of B.
 
 Let sᵀMs = sᵀQs − sᵀBs with Q = M + B and B + δI ⪰ 0, as in `qpopt.relaxations.safe_bounds`. Rows
 alone give B away. But for any point p ≥ 0
@@ -36,14 +36,14 @@ LOWEST_DIAGONAL = 1e-4
 Matrix = NDArray[Any]
 
 
-class Forced(NamedTuple):
+class FixedFeatures(NamedTuple):
     """Features that are in no selection above the limit, and the point that proves each."""
 
     features: Indices
     points: NDArray[np.float32]
 
 
-class Forcing:
+class FeatureFixing:
     """What is known of sᵀQs − sᵀBs over selections s that contain a certain feature.
 
     Parameters
@@ -70,7 +70,7 @@ class Forcing:
         self._Q, self._B, self._deficit = Q, B, deficit
         self._n_select, self._diagonal = n_select, diagonal
 
-    def unselectable(self, limit: float, stop: Callable[[], bool] = lambda: False) -> Forced:
+    def unselectable(self, limit: float, stop: Callable[[], bool] = lambda: False) -> FixedFeatures:
         """Find features d with sᵀQs − sᵀBs ≤ limit for every selection s that contains d.
 
         Parameters
@@ -81,7 +81,7 @@ class Forcing:
             Asked before every step; when it says so, what is found until then is returned.
         """
         n = len(self._Q)
-        nothing = Forced(np.zeros(0, dtype=np.int64), np.zeros((0, n), dtype=np.float32))
+        nothing = FixedFeatures(np.zeros(0, dtype=np.int64), np.zeros((0, n), dtype=np.float32))
         if self._trivial or not np.isfinite(limit):
             return nothing
         linear = _coefficients(self._Q, self._n_select)
@@ -101,7 +101,7 @@ class Forcing:
         features = np.array(sorted(found), dtype=np.int64)
         chosen = np.array([found[d] for d in features.tolist()], dtype=np.float32)
         proven = self._proven(linear[features], features, chosen) <= limit
-        return Forced(features[proven], chosen[proven])
+        return FixedFeatures(features[proven], chosen[proven])
 
     def values(self, stop: Callable[[], bool] = lambda: False) -> NDArray[np.float64]:
         """Return, for every feature, an upper bound over the selections that contain it.

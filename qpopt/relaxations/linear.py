@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.cuts.overlap import best_overlap, crowded_groups, shares
-from qpopt.problem.subproblem import Reduced
+from qpopt.problem.subproblem import Subproblem
+from qpopt.relaxations.feature_bounds import FeatureBounds
 from qpopt.solvers.availability import load
 
 Vector = NDArray[np.float64]
@@ -34,23 +35,6 @@ MOST_GROUPS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class LinearBound:
-    """What the multipliers prove.
-
-    Parameters
-    ----------
-    value
-        The bound.
-    with_feature, without_feature
-        The bound with one free feature selected, and not selected.
-    """
-
-    value: float
-    with_feature: Vector
-    without_feature: Vector
-
-
-@dataclass(frozen=True, eq=False)
 class _Cut:
     """Σ_{c∈classes} z_c − Σ_e∈pairs y_e ≤ constant + gains · s."""
 
@@ -60,12 +44,12 @@ class _Cut:
     pairs: tuple[int, ...] = ()
 
 
-class ProjectedLP:
-    """The relaxation of a reduced instance, with the cuts found so far.
+class LinearRelaxation:
+    """The relaxation of a subproblem, with the cuts found so far.
 
     Parameters
     ----------
-    reduced
+    sub
         The problem, with at least one feature to select.
     cliques
         Whether to bound redundancy by clique cuts; otherwise it counts as 0.
@@ -73,18 +57,18 @@ class ProjectedLP:
         Whether to use overlap cuts, which know of uniqueness.
     """
 
-    def __init__(self, reduced: Reduced, *, cliques: bool = True, overlaps: bool = True) -> None:
+    def __init__(self, sub: Subproblem, *, cliques: bool = True, overlaps: bool = True) -> None:
         highspy = load("highspy")
 
-        self.reduced = reduced
+        self.sub = sub
         self.rounds = 0
-        self._with_cliques = cliques and bool(reduced.R.any())
-        self._with_overlaps = overlaps and reduced.n_classes > 1
+        self._with_cliques = cliques and bool(sub.R.any())
+        self._with_overlaps = overlaps and sub.n_classes > 1
         self._cuts: list[_Cut] = []
         self._pair_columns: dict[tuple[int, int], int] = {}
         self._known_cliques: set[tuple[int, ...]] = set()
-        self._columns = reduced.columns()
-        n, q = reduced.n_free, reduced.n_classes
+        self._columns = sub.columns()
+        n, q = sub.n_free, sub.n_classes
         order = np.argsort(-self._columns, axis=1, kind="stable")
         self._order = order
         self._values = np.take_along_axis(self._columns, order, axis=1)
@@ -92,16 +76,16 @@ class ProjectedLP:
         self._highs.setOptionValue("output_flag", False)
         self._highs.setOptionValue("threads", 1)
         infinity = highspy.kHighsInf
-        top = self._values[:, : reduced.n_per_class].sum(axis=1)
+        top = self._values[:, : sub.n_per_class].sum(axis=1)
         empty = np.zeros(0)
         self._highs.addCols(
-            n + q, np.concatenate([reduced.b, np.ones(q)]),
+            n + q, np.concatenate([sub.b, np.ones(q)]),
             np.concatenate([np.zeros(n), np.full(q, -infinity)]),
             np.concatenate([np.ones(n), top]),
             0, np.zeros(n + q, dtype=np.int32), np.zeros(0, dtype=np.int32), empty,
         )  # fmt: skip
         self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
-        m = float(reduced.n_select)
+        m = float(sub.n_select)
         self._highs.addRow(m, m, n, np.arange(n, dtype=np.int32), np.ones(n))
         self.s: Vector = np.full(n, m / max(n, 1))
         self.z: Vector = top
@@ -120,33 +104,33 @@ class ProjectedLP:
             return False
         solution = self._highs.getSolution()
         x = np.array(solution.col_value)
-        n, q = self.reduced.n_free, self.reduced.n_classes
+        n, q = self.sub.n_free, self.sub.n_classes
         self.s, self.z, self.y = np.clip(x[:n], 0.0, 1.0), x[n : n + q], x[n + q :]
         self._multipliers = np.abs(np.array(solution.row_dual)[1:])
         self.rounds += 1
         before = len(self._cuts)
         self._separate_thresholds()
         # The others cost more to find, and are worth it only once the thresholds have settled.
-        if len(self._cuts) - before < FEW * self.reduced.n_classes:
+        if len(self._cuts) - before < FEW * self.sub.n_classes:
             if self._with_overlaps:
                 self._separate_overlaps()
             if self._with_cliques:
                 self._separate_cliques()
         return len(self._cuts) > before
 
-    def value(self) -> LinearBound:
+    def value(self) -> FeatureBounds:
         """Return what the multipliers of the last solve prove."""
-        n, m = self.reduced.n_free, self.reduced.n_select
+        n, m = self.sub.n_free, self.sub.n_select
         multipliers = np.zeros(len(self._cuts))
         known = getattr(self, "_multipliers", np.zeros(0))[: len(self._cuts)]
         multipliers[: len(known)] = known
-        load = np.zeros(self.reduced.n_classes)
+        load = np.zeros(self.sub.n_classes)
         for cut, multiplier in zip(self._cuts, multipliers, strict=True):
             for c in cut.classes:
                 load[c] += multiplier
         scale = 1.0 / max(1.0, float(load.max()))
-        gains = self.reduced.b.copy()
-        constant = self.reduced.constant
+        gains = self.sub.b.copy()
+        constant = self.sub.constant
         charge = np.zeros(len(self._pair_columns))
         for cut, multiplier in zip(self._cuts, multipliers, strict=True):
             # A clique cut bounds no class, so it need not share its scale.
@@ -161,15 +145,15 @@ class ProjectedLP:
             cut = self._threshold_cut(int(c), self.s)
             gains += share * cut.gains
             constant += share * cut.constant
-        redundancy = np.array([self.reduced.R[pair] for pair in self._pair_columns])
+        redundancy = np.array([self.sub.R[pair] for pair in self._pair_columns])
         constant += float(np.maximum(charge - redundancy, 0.0).sum()) if len(charge) else 0.0
         size = abs(constant) + float(np.abs(gains).sum()) + float(charge.sum())
         return _decided(gains, constant + 1e-13 * (len(self._cuts) + n) * size, m)
 
     def _threshold_cut(self, c: int, s: Vector) -> _Cut:
         """Return the most violated threshold cut of a class."""
-        k = self.reduced.n_per_class
-        n = self.reduced.n_free
+        k = self.sub.n_per_class
+        n = self.sub.n_free
         weight = np.concatenate([s, np.ones(self._columns.shape[1] - n)])
         total = np.cumsum(weight[self._order[c]])
         position = min(int(np.searchsorted(total, k - 1e-12)), self._columns.shape[1] - 1)
@@ -179,7 +163,7 @@ class ProjectedLP:
 
     def _separate_thresholds(self) -> None:
         found = []
-        for c in range(self.reduced.n_classes):
+        for c in range(self.sub.n_classes):
             cut = self._threshold_cut(c, self.s)
             limit = cut.constant + float(cut.gains @ self.s)
             if not self._cuts or self.z[c] > limit + VIOLATION * max(1.0, abs(limit)):
@@ -188,7 +172,7 @@ class ProjectedLP:
 
     def _separate_overlaps(self) -> None:
         """Add cuts on groups of classes that take nearly the same features at s."""
-        k, n = self.reduced.n_per_class, self.reduced.n_free
+        k, n = self.sub.n_per_class, self.sub.n_free
         weight = np.concatenate([self.s, np.ones(self._columns.shape[1] - n)])
         found = []
         for group in crowded_groups(shares(self._order, weight, k), weight, k, MOST_GROUPS):
@@ -201,14 +185,14 @@ class ProjectedLP:
 
     def _separate_cliques(self) -> None:
         found = []
-        for members in _violated_cliques(self.reduced.R, self.s, self._pair_values()):
+        for members in _violated_cliques(self.sub.R, self.s, self._pair_values()):
             if members in self._known_cliques:
                 continue
             self._known_cliques.add(members)
             inside = list(members)
             total = float(self.s[inside].sum())
             q = max(1, int(np.floor(total)))
-            gains = np.zeros(self.reduced.n_free)
+            gains = np.zeros(self.sub.n_free)
             gains[inside] = -float(q)
             pairs = tuple(
                 self._pair_column(d, e) for i, d in enumerate(inside) for e in inside[i + 1 :]
@@ -217,7 +201,7 @@ class ProjectedLP:
         self._add(found)
 
     def _pair_values(self) -> Vector:
-        values = np.zeros_like(self.reduced.R)
+        values = np.zeros_like(self.sub.R)
         for (d, e), column in self._pair_columns.items():
             if column < len(self.y):
                 values[d, e] = values[e, d] = self.y[column]
@@ -229,13 +213,13 @@ class ProjectedLP:
         if key not in self._pair_columns:
             self._pair_columns[key] = len(self._pair_columns)
             empty = np.zeros(0, dtype=np.int32)
-            self._highs.addCol(-float(self.reduced.R[key]), 0.0, 1.0, 0, empty, np.zeros(0))
+            self._highs.addCol(-float(self.sub.R[key]), 0.0, 1.0, 0, empty, np.zeros(0))
         return self._pair_columns[key]
 
     def _add(self, cuts: list[_Cut]) -> None:
         highspy = load("highspy")
 
-        n, q = self.reduced.n_free, self.reduced.n_classes
+        n, q = self.sub.n_free, self.sub.n_classes
         for cut in cuts:
             used = np.flatnonzero(cut.gains)
             index = [*used.tolist(), *(n + c for c in cut.classes), *(n + q + e for e in cut.pairs)]
@@ -248,7 +232,7 @@ class ProjectedLP:
         self._cuts += cuts
 
 
-def _decided(gains: Vector, constant: float, m: int) -> LinearBound:
+def _decided(gains: Vector, constant: float, m: int) -> FeatureBounds:
     """Maximise a linear function over selections, also with one feature decided."""
     n = len(gains)
     order = np.argsort(-gains, kind="stable")
@@ -262,7 +246,7 @@ def _decided(gains: Vector, constant: float, m: int) -> LinearBound:
         without_feature[chosen] += gains[order[m]] - gains[chosen]
     else:
         without_feature[chosen] = -np.inf
-    return LinearBound(value, with_feature, without_feature)
+    return FeatureBounds(value, with_feature, without_feature)
 
 
 def _violated_cliques(R: Vector, s: Vector, y: Vector) -> list[tuple[int, ...]]:

@@ -6,30 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.cuts.thresholds import common_thresholds
-from qpopt.problem.subproblem import Indices, Reduced
+from qpopt.problem.subproblem import Indices, Subproblem
 
 STEPS = 10
 """Steps towards better selections, starting with all features alike; more change little."""
 
 
-class Candidates:
+class FeatureRanking:
     """The free features of a problem, ordered by what they add to a fractional selection.
 
     Parameters
     ----------
-    reduced
+    sub
         The problem.
     """
 
-    def __init__(self, reduced: Reduced) -> None:
-        self._reduced = reduced
-        columns = reduced.columns()
+    def __init__(self, sub: Subproblem) -> None:
+        self._sub = sub
+        columns = sub.columns()
         self._order = np.argsort(-columns, axis=1, kind="stable")
         self._values = np.take_along_axis(columns, self._order, axis=1)
 
     def first(self) -> Indices:
         """Order the features, knowing nothing: by conditional gradients of the relaxed Z."""
-        n, m = self._reduced.n_free, self._reduced.n_select
+        n, m = self._sub.n_free, self._sub.n_select
         selection = np.full(n, m / n)
         for step in range(STEPS):
             best = np.zeros(n)
@@ -43,10 +43,10 @@ class Candidates:
         The gradient is what a feature adds to the classes at their thresholds, plus its bias, less
         its redundancy with the selection.
         """
-        reduced = self._reduced
+        sub = self._sub
         weight = np.ones(self._order.shape[1])
-        weight[: reduced.n_free] = selection
-        thresholds = common_thresholds(self._order, self._values, weight, reduced.n_per_class)
-        gain = np.maximum(reduced.A - thresholds[:, None], 0.0).sum(axis=0)
-        order: Indices = np.argsort(-(gain + reduced.b - reduced.R @ selection), kind="stable")
+        weight[: sub.n_free] = selection
+        thresholds = common_thresholds(self._order, self._values, weight, sub.n_per_class)
+        gain = np.maximum(sub.A - thresholds[:, None], 0.0).sum(axis=0)
+        order: Indices = np.argsort(-(gain + sub.b - sub.R @ selection), kind="stable")
         return order

@@ -12,11 +12,11 @@ prove which features no better selection contains.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
+
+from qpopt.relaxations.feature_bounds import FeatureBounds
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -28,32 +28,13 @@ def eigenvalue_deficit(B: NDArray[np.float64]) -> float:
     return max(0.0, -smallest + 8.0 * n * EPS * float(np.linalg.norm(B)))
 
 
-@dataclass(frozen=True, eq=False)
-class RowBound:
-    """The bound of the rows of Q = M + B, and the same with any one feature decided.
-
-    Parameters
-    ----------
-    value
-        rows(Q).
-    with_feature
-        For every feature, an upper bound of sᵀQs over selections that contain it.
-    without_feature
-        The same over selections that do not contain it; −inf where none is left.
-    """
-
-    value: float
-    with_feature: NDArray[np.float64]
-    without_feature: NDArray[np.float64]
-
-
 def rows_value(Q: NDArray[np.float64], n_select: int) -> float:
     """Return rows(Q), rounded up."""
     v, _, _ = _row_sums(Q, n_select)
     return _rounded_up(float(_largest(v, n_select).sum()), Q, n_select)
 
 
-def row_bound(Q: NDArray[np.float64], n_select: int) -> RowBound:
+def row_bound(Q: NDArray[np.float64], n_select: int) -> FeatureBounds:
     """Return rows(Q) and what it becomes when one feature is decided."""
     n = len(Q)
     v, last, following = _row_sums(Q, n_select)
@@ -79,7 +60,7 @@ def row_bound(Q: NDArray[np.float64], n_select: int) -> RowBound:
             rest -= np.where(off >= last[:, None], off - following[:, None], 0.0)
         np.fill_diagonal(rest, -np.inf)
         without_feature = np.partition(rest, n - n_select, axis=0)[n - n_select :].sum(axis=0)
-    return RowBound(value, with_feature + margin, without_feature + margin)
+    return FeatureBounds(value, with_feature + margin, without_feature + margin)
 
 
 def _row_sums(

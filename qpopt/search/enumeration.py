@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Clock
 from qpopt.kernels.enumeration import better_selections
-from qpopt.problem.subproblem import Indices, Reduced
+from qpopt.problem.subproblem import Indices, Subproblem
 
 MOST_SELECTIONS = 10**16
 """Parts with more selections are not worth a try: pruning leaves too many."""
@@ -47,38 +47,38 @@ class Relaxation(NamedTuple):
 
 
 class Enumeration:
-    """The selections of a reduced instance, gone through once.
+    """The selections of a subproblem, gone through once.
 
     Parameters
     ----------
-    reduced
+    sub
         The problem, with at least one feature to select and as many free ones.
     relaxation
         What is known of Z; None where nothing is.
     """
 
-    def __init__(self, reduced: Reduced, relaxation: Relaxation | None = None) -> None:
-        n, m, k = reduced.n_free, reduced.n_select, reduced.n_per_class
-        q, n_included = reduced.n_classes, len(reduced.included)
+    def __init__(self, sub: Subproblem, relaxation: Relaxation | None = None) -> None:
+        n, m, k = sub.n_free, sub.n_select, sub.n_per_class
+        q, n_included = sub.n_classes, len(sub.included)
         self.finished = False
-        self._reduced = reduced
-        self._columns = np.ascontiguousarray(reduced.A.T)
+        self._sub = sub
+        self._columns = np.ascontiguousarray(sub.A.T)
         # Until a class has enough features, its places are held by some that are worse than all.
-        least = np.min(reduced.columns(), axis=1)
+        least = np.min(sub.columns(), axis=1)
         worst = least - np.maximum(1.0, np.abs(least))
         self._top = np.empty((m, q, k + 1))
         self._top[0] = worst[:, None]
         self._places = np.full((m, q, k + 1), -1, dtype=np.int64)
-        best = np.argsort(-reduced.forced, axis=1, kind="stable")[:, : k + 1]
+        best = np.argsort(-sub.forced, axis=1, kind="stable")[:, : k + 1]
         known = best.shape[1]
-        self._top[0, :, :known] = np.take_along_axis(reduced.forced, best, axis=1)
+        self._top[0, :, :known] = np.take_along_axis(sub.forced, best, axis=1)
         self._places[0, :, :known] = best
         self._values = np.empty(m)
-        self._values[0] = reduced.constant + float(self._top[0, :, :k].sum())
+        self._values[0] = sub.constant + float(self._top[0, :, :k].sum())
         self._candidates = np.empty((m, n), dtype=np.int64)
         self._candidates[0] = np.arange(n)
         self._linear = np.empty((m, n))
-        self._linear[0] = reduced.b
+        self._linear[0] = sub.b
         self._gains = np.empty((m, n))
         self._lengths = np.zeros(m, dtype=np.int64)
         self._lengths[0] = n
@@ -96,7 +96,7 @@ class Enumeration:
         self._relaxed[0] = diagonal
         self._reserve = np.empty(m)
         self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
-        self._margin = LOST_IN_SUMS * max(_largest_sum(reduced), m * m * float(np.abs(Q).max()))
+        self._margin = LOST_IN_SUMS * max(_largest_sum(sub), m * m * float(np.abs(Q).max()))
 
     def advance(self, objective: float, steps: int) -> list[Indices]:
         """Go on for a while; return selections that may be better than `objective`.
@@ -120,7 +120,7 @@ class Enumeration:
         if objective > -inf:
             limit -= ROUNDING * max(1.0, abs(objective))
         count, self.finished = better_selections(
-            self._columns, self._reduced.R, self._Q, self._reduced.n_per_class, self._n_included,
+            self._columns, self._sub.R, self._Q, self._sub.n_per_class, self._n_included,
             limit, steps, self._top, self._places, self._values, self._candidates, self._linear,
             self._gains, self._relaxed_values, self._relaxed, self._reserve, self._lengths,
             self._next, self._depth, self._found,
@@ -128,16 +128,16 @@ class Enumeration:
         return [self._selection(row) for row in self._found[:count]]
 
     def _selection(self, positions: NDArray[np.int64]) -> Indices:
-        return np.union1d(self._reduced.included, self._reduced.free[positions])
+        return np.union1d(self._sub.included, self._sub.free[positions])
 
 
-def n_selections(reduced: Reduced) -> int:
+def n_selections(sub: Subproblem) -> int:
     """Return how many selections a part has."""
-    return comb(reduced.n_free, reduced.n_select)
+    return comb(sub.n_free, sub.n_select)
 
 
 def enumerate_part(
-    incumbent: Incumbent, reduced: Reduced, seconds: float, relaxation: Relaxation | None = None
+    incumbent: Incumbent, sub: Subproblem, seconds: float, relaxation: Relaxation | None = None
 ) -> bool:
     """Look at all selections of a part that may be better than the incumbent, for some time.
 
@@ -145,7 +145,7 @@ def enumerate_part(
     ----------
     incumbent
         Gets better solutions; where its time is up, the rest is left.
-    reduced
+    sub
         The part, with at least one feature to select and as many free ones.
     seconds
         When to give up.
@@ -157,8 +157,8 @@ def enumerate_part(
     bool
         Whether all have been looked at: the part then holds nothing better than the incumbent.
     """
-    part = Enumeration(reduced, relaxation)
-    steps = max(1, WORK_AT_ONCE // (reduced.n_classes * reduced.n_free))
+    part = Enumeration(sub, relaxation)
+    steps = max(1, WORK_AT_ONCE // (sub.n_classes * sub.n_free))
     clock = Clock(incumbent.clock.share(most=seconds))
     while not part.finished:
         if clock.over:
@@ -168,8 +168,8 @@ def enumerate_part(
     return True
 
 
-def _largest_sum(reduced: Reduced) -> float:
-    similarity = reduced.n_per_class * float(np.abs(reduced.columns()).max(axis=1).sum())
-    redundancy = reduced.n_select**2 * float(reduced.R.max())
-    bias = reduced.n_select * float(np.abs(reduced.b).max())
-    return abs(reduced.constant) + similarity + redundancy + bias
+def _largest_sum(sub: Subproblem) -> float:
+    similarity = sub.n_per_class * float(np.abs(sub.columns()).max(axis=1).sum())
+    redundancy = sub.n_select**2 * float(sub.R.max())
+    bias = sub.n_select * float(np.abs(sub.b).max())
+    return abs(sub.constant) + similarity + redundancy + bias

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from qpopt.kernels.greedy_fill import fill
 from qpopt.problem.instance import Instance
-from qpopt.search.integer_instance import Problem, in_units
+from qpopt.search.integer_instance import IntegerInstance, in_units
 
 
 def greedy(instance: Instance) -> NDArray[np.int64]:
@@ -29,7 +29,7 @@ def greedy(instance: Instance) -> NDArray[np.int64]:
     return greedy_selection(instance, problem)
 
 
-def greedy_selection(instance: Instance, problem: Problem) -> NDArray[np.int64]:
+def greedy_selection(instance: Instance, problem: IntegerInstance) -> NDArray[np.int64]:
     """Do the same with a problem that is at hand."""
     selected = np.zeros(instance.n_select, np.int64)
     selected[: len(instance.include)] = instance.include

@@ -17,7 +17,7 @@ from qpopt.problem.instance import Instance
 LARGEST_SUM = 2**28
 
 
-class Problem(NamedTuple):
+class IntegerInstance(NamedTuple):
     """What the compiled loops need of an instance.
 
     Parameters
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
     n_listed: int
 
 
-def in_units(instance: Instance) -> tuple[Problem, float]:
+def in_units(instance: Instance) -> tuple[IntegerInstance, float]:
     """Round an instance to whole units.
 
     Returns
@@ -66,7 +66,7 @@ def in_units(instance: Instance) -> tuple[Problem, float]:
     allowed = np.ones(instance.n_features, dtype=bool)
     allowed[list(instance.exclude)] = False
     keys = np.random.default_rng(0).integers(2**64, size=instance.n_features, dtype=np.uint64)
-    return Problem(
+    return IntegerInstance(
         A,
         np.ascontiguousarray(A.T),
         np.rint(instance.R / unit).astype(np.int32),

@@ -12,7 +12,7 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
-from qpopt.problem.subproblem import reduce
+from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
 from qpopt.search.greedy import greedy_selection
@@ -55,7 +55,7 @@ def search(incumbent: Incumbent, budget: Budget, *, most_selections: int = MOST_
         starts.insert(0, incumbent.best.selection)
     for selection in starts:
         incumbent.judge(selection)
-    if n_selections(reduce(instance)) == 1:
+    if n_selections(subproblem(instance)) == 1:
         return True
     n_workers = limits.threads or 1
     first, *others = (
@@ -72,7 +72,7 @@ def search(incumbent: Incumbent, budget: Budget, *, most_selections: int = MOST_
 def _try_all(worker: Worker, most: int) -> bool:
     """Climb from every start, then look at all selections; False where there are too many."""
     incumbent, budget = worker.incumbent, worker.budget
-    part = reduce(incumbent.instance)
+    part = subproblem(incumbent.instance)
     count = n_selections(part)
     if count > most:
         return False

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.kernels.swap import rebuild
-from qpopt.search.integer_instance import Problem
+from qpopt.search.integer_instance import IntegerInstance
 
 
-class State(NamedTuple):
+class SwapState(NamedTuple):
     """A selection and everything that is kept up to date with it, in the units of a problem.
 
     A place is a position in `selected`. Equal values are ranked by their place, so that the state
@@ -65,12 +65,12 @@ class State(NamedTuple):
     total: NDArray[np.int64]
 
 
-def new_state(problem: Problem, selection: NDArray[np.int64]) -> State:
+def new_state(problem: IntegerInstance, selection: NDArray[np.int64]) -> SwapState:
     """Build the state of a selection from scratch."""
     n_classes, n_features = problem.A.shape
     n_select = len(selection)
     n_top = problem.n_listed + 1
-    state = State(
+    state = SwapState(
         np.array(selection, np.int64),
         np.zeros(n_features, np.bool_),
         np.zeros((n_classes, n_select), np.int32),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.search.integer_instance import Problem
+from qpopt.search.integer_instance import IntegerInstance
 
 N_KEPT = 8
 MOST_LISTED = 128
@@ -16,7 +16,7 @@ FIRST_MARGIN = 2**16
 NEVER = -(2**62)
 
 
-class Memory(NamedTuple):
+class TabuMemory(NamedTuple):
     """The memory of one tabu search.
 
     Parameters
@@ -90,9 +90,9 @@ class Auction(NamedTuple):
     list_key: NDArray[np.uint64]
 
 
-def new_memory(n_features: int, n_select: int, seed: int, hold: tuple[int, int]) -> Memory:
+def new_memory(n_features: int, n_select: int, seed: int, hold: tuple[int, int]) -> TabuMemory:
     """Return a memory of nothing, whose random numbers start at `seed`."""
-    return Memory(
+    return TabuMemory(
         np.array([seed | 1], np.uint64),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
@@ -113,7 +113,7 @@ def new_memory(n_features: int, n_select: int, seed: int, hold: tuple[int, int])
     )
 
 
-def forget(memory: Memory) -> None:
+def forget(memory: TabuMemory) -> None:
     """Make the memory ready for another start; random numbers and margin go on."""
     memory.clock[0] = 0
     memory.idle[0] = 0
@@ -124,7 +124,7 @@ def forget(memory: Memory) -> None:
     memory.kept_name[:] = 0
 
 
-def new_auction(problem: Problem) -> Auction:
+def new_auction(problem: IntegerInstance) -> Auction:
     """Return an auction with room for the sets of all classes."""
     n_classes = problem.A.shape[0]
     # Every class opens a set, every bid at most one more, and there are at most 5 n_classes bids.

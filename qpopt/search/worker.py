@@ -13,7 +13,7 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.kernels.greedy_fill import fill
 from qpopt.kernels.tabu import tabu_search
 from qpopt.search.budget import Budget
-from qpopt.search.integer_instance import Problem
+from qpopt.search.integer_instance import IntegerInstance
 from qpopt.search.population import Population
 from qpopt.search.swap_state import new_state
 from qpopt.search.tabu_memory import NEVER, forget, new_auction, new_memory
@@ -37,7 +37,7 @@ class Settings:
     hold: tuple[int, int]
 
 
-def settings(problem: Problem, n_select: int) -> Settings:
+def settings(problem: IntegerInstance, n_select: int) -> Settings:
     """Derive the settings from the size of the problem."""
     n_classes, n_features = problem.A.shape
     k = problem.n_per_class
@@ -71,7 +71,7 @@ class Worker:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: IntegerInstance,
         unit: float,
         incumbent: Incumbent,
         budget: Budget,

@@ -24,7 +24,7 @@ from qpopt.solvers.base import (
     SolverResult,
     Supports,
 )
-from qpopt.solvers.solver_thread import Run
+from qpopt.solvers.solver_thread import SolverThread
 
 MODULE = "ortools.sat.python.cp_model"
 ACCURACY = 1e-7
@@ -68,9 +68,9 @@ class CpSat(Solver):
             parameters.subsolvers.extend(FIRST_WORKERS)
         if request.limits.time_limit is not None:
             parameters.max_time_in_seconds = max(request.limits.time_limit, 0.0)
-        # Ctrl-C is the business of `Run`; CP-SAT's own handler would take it away from Python.
+        # Ctrl-C is caught by `SolverThread`; CP-SAT's own handler would take it away from Python.
         parameters.catch_sigint_signal = False
-        run = Run(solver.stop_search)
+        run = SolverThread(solver.stop_search)
         reporter = None
         bounds: list[float] = []
         tell = run.guard(request.on_progress or _tell_nobody, None)

@@ -24,7 +24,7 @@ from qpopt.solvers.base import (
     SolverResult,
     Supports,
 )
-from qpopt.solvers.solver_thread import Run
+from qpopt.solvers.solver_thread import SolverThread
 
 SIZE_LIMITED = LicenceLimits(variables=2000, rows=2000, quadratic_variables=200)
 """What the licence inside the package allows."""
@@ -68,7 +68,7 @@ class Gurobi(Solver):
                 built.Params.TimeLimit = max(request.limits.time_limit, 0.0)
             if request.start is not None:
                 x.Start = request.start
-            run = Run(built.terminate)
+            run = SolverThread(built.terminate)
             built.Params.LazyConstraints = int(request.lazy is not None)
             callback = _Callback(gurobipy, x, request.lazy, request.on_progress)
             guarded = run.guard(callback, None)

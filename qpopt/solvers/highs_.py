@@ -12,14 +12,14 @@ from qpopt.problem.solution import Status
 from qpopt.problem.tolerances import outward
 from qpopt.solvers.availability import load, package_availability
 from qpopt.solvers.base import Availability, Solver, SolverRequest, SolverResult, Supports
-from qpopt.solvers.solver_thread import LeftBehind, Run
+from qpopt.solvers.solver_thread import SolverOverrun, SolverThread
 
 OVERRUN = 0.1
 LEAST_OVERRUN = 10.0
 """How long HiGHS is waited for after its time limit, as a share of it and in seconds: with some
 hundred thousand variables, parts of its setup take many minutes and listen to nothing."""
 
-_left_behind: list[Run] = []
+_left_behind: list[SolverThread] = []
 
 
 class Highs(Solver):
@@ -65,7 +65,7 @@ class Highs(Solver):
             nonlocal stopped
             stopped = True
 
-        run = Run(stop)
+        run = SolverThread(stop)
 
         def poll(event: Any) -> None:
             if stopped:
@@ -86,7 +86,7 @@ class Highs(Solver):
             )
         try:
             run.wait_for(highs.run, patience)
-        except LeftBehind:
+        except SolverOverrun:
             return SolverResult(Status.INTERRUPTED if run.interrupted else Status.NO_SOLUTION)
         finally:
             if run.busy:

@@ -21,7 +21,7 @@ from qpopt.solvers.base import (
     SolverResult,
     Supports,
 )
-from qpopt.solvers.solver_thread import Run
+from qpopt.solvers.solver_thread import SolverThread
 
 AFTER_ALL_OTHERS = -9_000_000
 """Priority with which lazy constraints are looked at only where the stated ones hold."""
@@ -48,12 +48,12 @@ class Scip(Solver):
         scip.hideOutput()
         scip.setParam("limits/gap", request.limits.gap)
         scip.setParam("randomization/randomseedshift", request.limits.seed % 2**31)
-        # Ctrl-C is the business of `Run`.
+        # Ctrl-C is the business of `SolverThread`.
         scip.setParam("misc/catchctrlc", False)
         if request.limits.time_limit is not None:
             scip.setParam("limits/time", max(request.limits.time_limit, 0.0))
         built = _Built(pyscipopt, scip, model)
-        run = Run(scip.interruptSolve)
+        run = SolverThread(scip.interruptSolve)
         if request.lazy is not None:
             built.check_with(run.guard(request.lazy, None))
         if request.on_progress is not None:

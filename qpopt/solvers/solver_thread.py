@@ -15,11 +15,11 @@ POLL_SECONDS = 0.05
 """How often the waiting thread wakes up to notice Ctrl-C."""
 
 
-class LeftBehind(Exception):
+class SolverOverrun(Exception):
     """The solver did not stop in time and goes on in the background."""
 
 
-class Run:
+class SolverThread:
     """One run of a solver in a thread of its own.
 
     Python sees Ctrl-C only in its main thread and only between two steps of its own, so the
@@ -75,7 +75,7 @@ class Run:
         ------
         SolverFailure
             If the solver raised an error of its own.
-        LeftBehind
+        SolverOverrun
             If patience ended.
         KeyboardInterrupt
             If Ctrl-C comes again before the solver has stopped.
@@ -104,7 +104,7 @@ class Run:
                     if waiting and until is not None and monotonic() > until:
                         self.abandoned = True
                         self.stop()
-                        raise LeftBehind
+                        raise SolverOverrun
             except KeyboardInterrupt:
                 self.abandoned = self.interrupted
                 self.interrupted = True

@@ -16,7 +16,7 @@ from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
-from qpopt_torch.evidence.top_samples import Shelf
+from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -179,9 +179,9 @@ class _Gathering:
         self.mean, self.std = (v.detach().double().cpu() for v in (head.mean, head.std))
         self.assignment = model.assignment
         self.to_image = to_image
-        self.by_class = Shelf(PER_CLASS)
-        self.by_feature = Shelf(PER_FEATURE, PER_FEATURE_AND_CLASS)
-        self.decisions = Shelf(n_decisions)
+        self.by_class = TopSamples(PER_CLASS)
+        self.by_feature = TopSamples(PER_FEATURE, PER_FEATURE_AND_CLASS)
+        self.decisions = TopSamples(n_decisions)
         self.samples: dict[int, Sample] = {}
         self.labels: list[Tensor] = []
         self.predictions: list[Tensor] = []

@@ -15,7 +15,7 @@ class Item(NamedTuple):
     group: int
 
 
-class Shelf:
+class TopSamples:
     """The `size` items with the highest scores under every key, at most `per_group` of a group.
 
     The result does not depend on the order in which items are offered.

@@ -29,7 +29,7 @@ from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.sparsify import checked_options, solved, teller
-from qpopt_torch.pipeline.sweep_result import Point, Sweep
+from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.statistics.collect import collect
@@ -112,7 +112,7 @@ def sweep(
     )
     known = {} if before is None else {point.key: point for point in before.points}
     dense_accuracy = run.dense_accuracy if before is None else before.dense_accuracy
-    points: list[Point] = []
+    points: list[SweepPoint] = []
     pairs = list(product(sorted(set(n_select)), sorted(set(n_per_class))))
     with Bar("sweep", len(pairs), progress=shown) as bar:
         for k, p in pairs:
@@ -167,13 +167,13 @@ class _Run:
             return Accuracy.of(F.linear(features, weight, bias), labels)
 
     def point(
-        self, instance: Instance, done: Sequence[Point], solving: dict[str, Any], key: str
-    ) -> Point:
+        self, instance: Instance, done: Sequence[SweepPoint], solving: dict[str, Any], key: str
+    ) -> SweepPoint:
         start = start_from(instance, done)
         solution = solved(instance, {**solving, "start": start, "progress": False})
         assert solution.objective is not None
         assert solution.selection is not None
-        return Point(
+        return SweepPoint(
             instance.n_select,
             instance.n_per_class,
             solution.objective,
@@ -193,7 +193,7 @@ class _Run:
             return Accuracy.of(head.eval()(features), labels)
 
 
-def start_from(instance: Instance, done: Sequence[Point]) -> NDArray[np.int64] | None:
+def start_from(instance: Instance, done: Sequence[SweepPoint]) -> NDArray[np.int64] | None:
     """Return a selection to start from: that of the nearest point, cut or filled up.
 
     Features are dropped and added by what they are worth beside those that stay: their similarity
@@ -202,7 +202,7 @@ def start_from(instance: Instance, done: Sequence[Point]) -> NDArray[np.int64] |
     if not done:
         return None
 
-    def distance(point: Point) -> float:
+    def distance(point: SweepPoint) -> float:
         return abs(log(point.n_select / instance.n_select)) + abs(
             log(point.n_per_class / instance.n_per_class)
         )

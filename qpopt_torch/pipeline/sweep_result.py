@@ -10,7 +10,7 @@ from qpopt.io import opened_json, save_json
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One choice of counts and what came of it.
 
     Parameters
@@ -51,7 +51,7 @@ class Sweep:
         Accuracy of the dense model on the same samples.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
     dense_accuracy: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,9 @@ class Sweep:
             If the file is missing, damaged or not a sweep.
         """
         with opened_json(path, "sweep") as record:
-            points = [Point(**{**p, "selection": tuple(p["selection"])}) for p in record["points"]]
+            points = [
+                SweepPoint(**{**p, "selection": tuple(p["selection"])}) for p in record["points"]
+            ]
             return cls(tuple(points), record["dense_accuracy"])
 
     def figure(self) -> tuple[Any, Any]:

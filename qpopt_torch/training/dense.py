@@ -13,7 +13,7 @@ from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
-from qpopt_torch.training.objectives import Objective
+from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.settings import DenseTraining
 
 
@@ -58,7 +58,7 @@ def train_dense(
         {"params": [p for p in trainable if id(p) not in own], "lr": settings.lr},
         {"params": [p for p in trainable if id(p) in own], "lr": settings.head_lr},
     ]
-    objective = Objective(core, found, settings.beta, settings.dropout)
+    objective = TrainingObjective(core, found, settings.beta, settings.dropout)
     training = Training(objective, core, found.n_classes, groups, settings)
     return train(
         training,

@@ -10,7 +10,7 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
 from qpopt_torch.training.learning_rate import best_rate
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
-from qpopt_torch.training.objectives import Objective
+from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.settings import FineTuning
 
 
@@ -50,7 +50,7 @@ def fine_tune(
     """
     settings = settings or FineTuning()
     check_loaders(loader, val_loader)
-    objective = Objective(model, model.head, settings.beta)
+    objective = TrainingObjective(model, model.head, settings.beta)
     rate = settings.lr
     if not isinstance(rate, (int, float)):
         begun = read(checkpoint)

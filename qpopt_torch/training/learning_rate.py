@@ -17,7 +17,7 @@ from qpopt_torch.data.batches import batches
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.training.loop import Training
-from qpopt_torch.training.objectives import Objective
+from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.settings import FineTuning
 
 PAPER_LR = 1.28e-2
@@ -30,7 +30,7 @@ TRIAL_STEPS = 40
 logger = logging.getLogger("qpopt")
 
 
-def best_rate(objective: Objective, loader: Iterable[Any], settings: FineTuning) -> float:
+def best_rate(objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning) -> float:
     """Try a few learning rates for some steps on copies; return the one with the lowest loss."""
     losses = {rate: trial(objective, loader, settings, rate) for rate in RATES}
     best = min(losses, key=lambda rate: losses[rate])
@@ -46,7 +46,9 @@ def best_rate(objective: Objective, loader: Iterable[Any], settings: FineTuning)
     return best
 
 
-def trial(objective: Objective, loader: Iterable[Any], settings: FineTuning, rate: float) -> float:
+def trial(
+    objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning, rate: float
+) -> float:
     """Return the mean loss over the second half of a short training of a copy."""
     copy = deepcopy(objective)
     parameters = [p for p in copy.model.parameters() if p.requires_grad]

@@ -15,7 +15,7 @@ from qpopt_torch.training.losses import default_beta, feature_diversity_loss
 from qpopt_torch.training.settings import AdapterTraining
 
 
-class Objective(nn.Module):
+class TrainingObjective(nn.Module):
     """Cross entropy and feature diversity of a model, as one module so that DDP sees it whole.
 
     Parameters

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt.cuts.quadric import Cut, Cuts, separate
+from qpopt.cuts.quadric import QuadricCut, QuadricCuts, separate
 
 
 def fractional(rng, n, m):
@@ -25,7 +25,7 @@ def fractional(rng, n, m):
 def test_separated_cuts_are_violated_and_hold_for_selections(seed):
     rng = np.random.default_rng(seed)
     X = fractional(rng, 8, 4)
-    cuts = Cuts(separate(X))
+    cuts = QuadricCuts(separate(X))
     if not len(cuts):
         return
     assert (cuts.values(X) > cuts.limits).all()
@@ -42,7 +42,7 @@ def test_separated_cuts_are_violated_and_hold_for_selections(seed):
     st.integers(0, 6),
 )
 def test_every_level_and_every_pair_of_sets_is_valid(level, members, n_plus):
-    cuts = Cuts([Cut(level, tuple(members[:n_plus]), tuple(members[n_plus:]))])
+    cuts = QuadricCuts([QuadricCut(level, tuple(members[:n_plus]), tuple(members[n_plus:]))])
     for chosen in combinations(range(8), 4):
         s = np.isin(np.arange(8), chosen).astype(float)
         u = s[members[:n_plus]].sum() - s[members[n_plus:]].sum()
@@ -56,7 +56,7 @@ def test_some_cuts_are_found():
     X[0, 0] = 1.0
     for j in (1, 2, 3):
         X[j, j] = X[0, j] = X[j, 0] = 0.6
-    assert Cut(0, (1, 2, 3), (0,)) in separate(X)
+    assert QuadricCut(0, (1, 2, 3), (0,)) in separate(X)
 
 
 def test_pairs_are_found():
@@ -64,19 +64,19 @@ def test_pairs_are_found():
     X[0, 1] = X[1, 0] = 0.6
     X[1, 2] = X[2, 1] = 0.6
     found = separate(X)
-    assert Cut(0, (1,), (0,)) in found
-    assert Cut(1, (1, 2), ()) in found
-    assert Cut(0, (0,), (1,)) not in found
+    assert QuadricCut(0, (1,), (0,)) in found
+    assert QuadricCut(1, (1, 2), ()) in found
+    assert QuadricCut(0, (0,), (1,)) not in found
 
 
 def test_of_three_features_that_exclude_each_other_only_one_is_selected():
     X = np.diag([0.5, 0.5, 0.5])
-    assert Cut(1, (0, 1, 2), ()) in separate(X)
+    assert QuadricCut(1, (0, 1, 2), ()) in separate(X)
 
 
 def test_matrices_and_values_belong_together():
-    sets = [Cut(0, (1, 2), (0,)), Cut(2, (0, 1, 2), (3,))]
-    cuts = Cuts(sets, np.array([0.5, 2.0]))
+    sets = [QuadricCut(0, (1, 2), (0,)), QuadricCut(2, (0, 1, 2), (3,))]
+    cuts = QuadricCuts(sets, np.array([0.5, 2.0]))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4, 4))
     X += X.T
@@ -92,8 +92,8 @@ def test_steps_end_at_the_best_multipliers():
     sets = []
     for _ in range(12):
         members = rng.permutation(6)[: rng.integers(3, 6)].tolist()
-        sets.append(Cut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
-    cuts = Cuts(sets, rng.random(12))
+        sets.append(QuadricCut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
+    cuts = QuadricCuts(sets, rng.random(12))
     M = rng.normal(size=(6, 6))
     M += M.T
     before, first = M.copy(), cuts.multipliers.copy()
@@ -112,8 +112,8 @@ def test_steps_end_at_the_best_multipliers():
 
 
 def test_renewed_keeps_what_is_useful():
-    sets = [Cut(0, (1, 2), (0,)), Cut(0, (1, 2), (3,)), Cut(0, (2, 4), (1,))]
-    renewed = Cuts(sets, np.array([1.0, 0.0, 2.0])).renewed(np.zeros((5, 5)))
+    sets = [QuadricCut(0, (1, 2), (0,)), QuadricCut(0, (1, 2), (3,)), QuadricCut(0, (2, 4), (1,))]
+    renewed = QuadricCuts(sets, np.array([1.0, 0.0, 2.0])).renewed(np.zeros((5, 5)))
     assert renewed.cuts == [sets[0], sets[2]]
     assert renewed.multipliers.tolist() == [1.0, 2.0]
 
@@ -124,8 +124,8 @@ def test_restricted_cuts_say_the_same(seed):
     sets = []
     for _ in range(6):
         members = rng.permutation(7)[: rng.integers(2, 6)].tolist()
-        sets.append(Cut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
-    cuts = Cuts(sets, rng.random(6))
+        sets.append(QuadricCut(int(rng.integers(3)), tuple(members[:2]), tuple(members[2:])))
+    cuts = QuadricCuts(sets, rng.random(6))
     fate = rng.integers(0, 3, 7)
     keep = np.flatnonzero(fate == 0)
     position = np.full(7, -1)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qpopt import Instance
-from qpopt.cuts.split_thresholds import MOST_IDLE, SplitCuts, Splits
+from qpopt.cuts.split_thresholds import MOST_IDLE, SplitThresholdCuts, SplitThresholds
 from qpopt.kernels.split_thresholds import project_shares
-from qpopt.problem.subproblem import reduce
+from qpopt.problem.subproblem import subproblem
 
 
 def top(A, chosen, k):
@@ -29,7 +29,7 @@ def any_cuts(rng, n, q, each=4):
     """Return cuts that nobody chose: features and thresholds at random."""
     classes = np.repeat(np.arange(q), each)
     size = len(classes)
-    return SplitCuts(
+    return SplitThresholdCuts(
         classes,
         rng.integers(-1, n, size),
         rng.uniform(-1.5, 1.5, size),
@@ -41,13 +41,13 @@ def any_cuts(rng, n, q, each=4):
 @given(st.integers(0, 10**6), st.booleans())
 def test_any_features_and_thresholds_are_valid(seed, with_included):
     instance = problem(seed, included=(1, 3) if with_included else ())
-    reduced = reduce(instance)
+    sub = subproblem(instance)
     rng = np.random.default_rng(seed)
-    splits = Splits(reduced, any_cuts(rng, reduced.n_free, 3))
+    splits = SplitThresholds(sub, any_cuts(rng, sub.n_free, 3))
     for chosen in combinations(range(7), 4):
         if not set(instance.include) <= set(chosen):
             continue
-        s = np.isin(reduced.free, chosen).astype(float)
+        s = np.isin(sub.free, chosen).astype(float)
         values = splits.at(np.outer(s, s))
         assert (values >= top(instance.A, chosen, 2)[splits.cuts.classes] - 1e-12).all()
 
@@ -55,8 +55,8 @@ def test_any_features_and_thresholds_are_valid(seed, with_included):
 @given(st.integers(0, 10**6))
 def test_matrices_and_values_belong_together(seed):
     rng = np.random.default_rng(seed)
-    reduced = reduce(problem(seed, included=(2,)))
-    splits = Splits(reduced, any_cuts(rng, 6, 3))
+    sub = subproblem(problem(seed, included=(2,)))
+    splits = SplitThresholds(sub, any_cuts(rng, 6, 3))
     X = rng.normal(size=(6, 6))
     X += X.T
     factors = rng.normal(size=len(splits.cuts))
@@ -72,10 +72,10 @@ def test_a_split_sees_what_a_plain_threshold_does_not():
     instance = Instance(A, np.zeros((4, 4)), np.zeros(4), 2, 1)
     X = np.zeros((4, 4))
     X[:2, :2] = X[2:, 2:] = 0.5
-    splits = Splits(reduce(instance))
+    splits = SplitThresholds(subproblem(instance))
     assert splits.renew(X) == pytest.approx(4.0)
     A = np.array([[4.0, 3.0, 1.0, 0.0]])
-    splits = Splits(reduce(Instance(A, np.zeros((4, 4)), np.zeros(4), 2, 1)))
+    splits = SplitThresholds(subproblem(Instance(A, np.zeros((4, 4)), np.zeros(4), 2, 1)))
     # Given 0 it gains 4, otherwise 1; the diagonal alone would allow ½ · 4 + ½ · 3.
     assert splits.renew(X) == pytest.approx(2.5)
     assert splits.cuts.shares @ splits.at(X) == pytest.approx(2.5)
@@ -83,14 +83,14 @@ def test_a_split_sees_what_a_plain_threshold_does_not():
 
 def test_shares_move_to_the_stronger_cut():
     A = np.array([[4.0, 3.0, 1.0, 0.0]])
-    reduced = reduce(Instance(A, np.zeros((4, 4)), np.zeros(4), 2, 1))
+    sub = subproblem(Instance(A, np.zeros((4, 4)), np.zeros(4), 2, 1))
     X = np.zeros((4, 4))
     X[:2, :2] = X[2:, 2:] = 0.5
-    cuts = SplitCuts(
+    cuts = SplitThresholdCuts(
         np.zeros(2, np.int64), np.array([-1, 0]), np.array([3.0, 4.0]), np.array([3.0, 1.0]),
         np.array([1.0, 0.0]),
     )  # fmt: skip
-    splits = Splits(reduced, cuts)
+    splits = SplitThresholds(sub, cuts)
     for _ in range(100):
         splits.step(-X, np.ones(1))
     assert splits.cuts.shares == pytest.approx([0.0, 1.0])
@@ -98,7 +98,7 @@ def test_shares_move_to_the_stronger_cut():
 
 def test_cuts_without_a_share_are_forgotten():
     rng = np.random.default_rng(0)
-    splits = Splits(reduce(problem(0)))
+    splits = SplitThresholds(subproblem(problem(0)))
     for _ in range(3 * MOST_IDLE):
         X = rng.random((7, 7))
         X = (X + X.T) / 2
@@ -112,11 +112,11 @@ def test_cuts_without_a_share_are_forgotten():
 def test_decided_features_leave_the_same_cuts(seed):
     rng = np.random.default_rng(seed)
     instance = problem(seed, n=6, m=3)
-    splits = Splits(reduce(instance), any_cuts(rng, 6, 3))
+    splits = SplitThresholds(subproblem(instance), any_cuts(rng, 6, 3))
     keep, removed, included = np.array([0, 2, 5]), [1, 4], np.array([3])
     position = np.array([0, -1, 1, -1, -1, 2])
-    rest = reduce(instance, keep, included)
-    fewer = Splits(rest, splits.cuts.renumbered(position, included))
+    rest = subproblem(instance, keep, included)
+    fewer = SplitThresholds(rest, splits.cuts.renumbered(position, included))
     for chosen in combinations(keep.tolist(), 2):
         s = np.isin(np.arange(6), [*chosen, 3]).astype(float)
         assert not s[removed].any()
@@ -127,8 +127,8 @@ def test_decided_features_leave_the_same_cuts(seed):
 @given(st.integers(0, 10**6))
 def test_a_sweep_makes_the_residual_smaller_and_keeps_account(seed):
     rng = np.random.default_rng(seed)
-    reduced = reduce(problem(seed, included=(2,)))
-    splits = Splits(reduced, any_cuts(rng, 6, 3))
+    sub = subproblem(problem(seed, included=(2,)))
+    splits = SplitThresholds(sub, any_cuts(rng, 6, 3))
     residual = rng.normal(size=(6, 6))
     residual += residual.T
     left = rng.uniform(0.1, 1.0, 3)
@@ -142,8 +142,8 @@ def test_a_sweep_makes_the_residual_smaller_and_keeps_account(seed):
 
 def test_sweeps_end_at_the_nearest_average():
     rng = np.random.default_rng(4)
-    reduced = reduce(problem(4))
-    splits = Splits(reduced, any_cuts(rng, 7, 3))
+    sub = subproblem(problem(4))
+    splits = SplitThresholds(sub, any_cuts(rng, 7, 3))
     wanted = rng.dirichlet(np.ones(4), 3).ravel()
     residual = np.zeros((7, 7))
     splits.add_to(residual, wanted - splits.cuts.shares)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from qpopt import Instance
 from qpopt.cuts.thresholds import Thresholds
-from qpopt.problem.subproblem import reduce
+from qpopt.problem.subproblem import subproblem
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets
 
@@ -28,12 +28,12 @@ def noise(rng, n, m):
 @settings(max_examples=60)
 @given(awkward_instances(max_features=7))
 def test_the_average_is_valid(instance):
-    reduced = reduce(instance)
-    n, m = reduced.n_free, reduced.n_select
+    sub = subproblem(instance)
+    n, m = sub.n_free, sub.n_select
     if not m:
         return
     rng = np.random.default_rng(0)
-    thresholds = Thresholds(reduced)
+    thresholds = Thresholds(sub)
     for weight in (1.0, 0.5, 0.3, 0.2):
         thresholds.update(noise(rng, n, m), weight, groups=True)
         thresholds.splits.step(noise(rng, n, m) - 0.5, thresholds.left)
@@ -43,17 +43,17 @@ def test_the_average_is_valid(instance):
         assert thresholds.left.min() >= 0.0
     matrix = thresholds.matrix()
     for selection in all_selections(instance):
-        s = np.isin(reduced.free, selection).astype(float)
+        s = np.isin(sub.free, selection).astype(float)
         assert s @ matrix @ s >= gain(instance, selection) - 1e-9
 
 
 def test_exact_at_a_selection_without_collisions():
     rng = np.random.default_rng(1)
     instance = Instance(rng.uniform(0, 1, (3, 6)), np.zeros((6, 6)), np.zeros(6), 4, 2)
-    reduced = reduce(instance)
+    sub = subproblem(instance)
     selection = (0, 2, 3, 5)
     s = np.isin(np.arange(6), selection).astype(float)
-    thresholds = Thresholds(reduced)
+    thresholds = Thresholds(sub)
     thresholds.update(np.outer(s, s), 1.0)
     expected = np.sort(instance.A[:, selection], axis=1)[:, -2:].sum()
     assert s @ thresholds.matrix() @ s == pytest.approx(expected)
@@ -63,7 +63,7 @@ def test_groups_charge_collisions():
     A = np.tile([5.0, 4.0, 3.0, 0.0], (3, 1))
     instance = Instance(A, np.zeros((4, 4)), np.zeros(4), 3, 2)
     s = np.array([1.0, 1.0, 1.0, 0.0])
-    thresholds = Thresholds(reduce(instance))
+    thresholds = Thresholds(subproblem(instance))
     thresholds.update(np.outer(s, s), 1.0, groups=True)
     assert gain(instance, (0, 1, 2)) == 24.0
     assert s @ thresholds.matrix() @ s == pytest.approx(24.0)

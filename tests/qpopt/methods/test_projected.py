@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
-from qpopt.problem.part import Part
+from qpopt.problem.subproblem import Part
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.params import ProofParams

@@ -18,7 +18,7 @@ from qpopt.control.limits import Limits
 from qpopt.errors import SolverFailure
 from qpopt.methods import projected
 from qpopt.methods.compact import run_compact
-from qpopt.problem.subproblem import reduce
+from qpopt.problem.subproblem import subproblem
 from qpopt.proofs import handover as handing
 from qpopt.proofs.handover import hand_over
 from qpopt.solvers.registry import find_solver
@@ -38,7 +38,7 @@ def ask_highs(incumbent, part):
 @settings(max_examples=15)
 @given(awkward_instances(max_features=6, max_classes=4))
 def test_the_whole_is_solved(instance):
-    part = reduce(instance)
+    part = subproblem(instance)
     if not part.n_select:
         return
     incumbent = incumbent_of(instance, gap=0.0)
@@ -54,7 +54,7 @@ def test_a_part_is_searched_and_what_is_outside_it_stays(instance, data):
     """Some feature is in, some is out: the bound holds for the part and for what was known."""
     out = data.draw(st.integers(0, instance.n_features - 1))
     free = np.setdiff1d(np.arange(instance.n_features), [out])
-    part = reduce(instance, free)
+    part = subproblem(instance, free)
     if not part.feasible:
         return
     outside = [s for s in all_selections(instance) if out in s]
@@ -72,7 +72,7 @@ def test_a_part_is_searched_and_what_is_outside_it_stays(instance, data):
 def test_what_is_large_is_not_handed_over(monkeypatch):
     monkeypatch.setattr(handing, "MOST_VARIABLES", 10)
     incumbent = incumbent_of(qpopt.generate(12, 4, 4, 2))
-    assert not ask_highs(incumbent, reduce(incumbent.instance))
+    assert not ask_highs(incumbent, subproblem(incumbent.instance))
     assert incumbent.bound == inf
 
 

@@ -35,5 +35,5 @@ def test_the_parts_of_a_node_hold_everything_better(instance):
 
 
 def _holds(node, selection):
-    allowed = set(node.reduced.free) | set(node.reduced.included)
-    return set(node.reduced.included) <= set(selection) <= allowed
+    allowed = set(node.sub.free) | set(node.sub.included)
+    return set(node.sub.included) <= set(selection) <= allowed

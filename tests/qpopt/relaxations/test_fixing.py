@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt.relaxations.fixing import Forcing
+from qpopt.relaxations.fixing import FeatureFixing
 from qpopt.relaxations.safe_bounds import eigenvalue_deficit, row_bound
 from tests.brute_force import indicators
 
@@ -38,7 +38,7 @@ def test_no_feature_of_a_better_selection_is_found(case, shift):
     Q, B, m, diagonal = case
     best = best_values(Q, B, m)
     for limit in (best.min() + shift, best.max() + shift, np.median(best)):
-        found = Forcing(Q, B, eigenvalue_deficit(B), m, diagonal).unselectable(limit)
+        found = FeatureFixing(Q, B, eigenvalue_deficit(B), m, diagonal).unselectable(limit)
         assert (best[found.features] <= limit).all()
 
 
@@ -46,21 +46,21 @@ def test_no_feature_of_a_better_selection_is_found(case, shift):
 def test_every_feature_is_found_below_a_limit_that_is_high_enough(case):
     Q, B, m, diagonal = case
     limit = 10.0 + m**2 * (np.abs(Q).max() + np.abs(B).max())
-    found = Forcing(Q, B, eigenvalue_deficit(B), m, diagonal).unselectable(limit)
+    found = FeatureFixing(Q, B, eigenvalue_deficit(B), m, diagonal).unselectable(limit)
     assert found.features.tolist() == (list(range(len(Q))) if 1 < m < len(Q) else [])
 
 
 @given(cases())
 def test_values_bound_every_selection_with_the_feature(case):
     Q, B, m, diagonal = case
-    values = Forcing(Q, B, eigenvalue_deficit(B), m, diagonal).values()
+    values = FeatureFixing(Q, B, eigenvalue_deficit(B), m, diagonal).values()
     best = best_values(Q, B, m)
     assert (values >= best - 1e-12 * np.maximum(1.0, np.abs(best))).all()
 
 
 def test_values_stopped_at_once_are_valid():
     Q, B = -np.ones((4, 4)), np.eye(4)
-    values = Forcing(Q, B, 0.0, 2, np.zeros(4)).values(lambda: True)
+    values = FeatureFixing(Q, B, 0.0, 2, np.zeros(4)).values(lambda: True)
     assert (values >= best_values(Q, B, 2)).all()
     assert np.isfinite(values).all()
 
@@ -73,20 +73,20 @@ def test_curvature_tells_more_than_rows():
     Q = np.zeros((4, 4))
     assert (row_bound(Q, 2).with_feature >= 0.0).all()
     assert best_values(Q, B, 2).tolist() == [0.0, 0.0, -2.0, -2.0]
-    found = Forcing(Q, B, eigenvalue_deficit(B), 2, np.array([1.0, 1.0, 0.0, 0.0])).unselectable(
-        -0.5
-    )
+    found = FeatureFixing(
+        Q, B, eigenvalue_deficit(B), 2, np.array([1.0, 1.0, 0.0, 0.0])
+    ).unselectable(-0.5)
     assert found.features.tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("limit", [-np.inf, np.nan])
 def test_without_a_limit_nothing_is_found(limit):
-    found = Forcing(np.zeros((3, 3)), np.eye(3), 0.0, 2, np.zeros(3)).unselectable(limit)
+    found = FeatureFixing(np.zeros((3, 3)), np.eye(3), 0.0, 2, np.zeros(3)).unselectable(limit)
     assert len(found.features) == 0
     assert found.points.shape == (0, 3)
 
 
 def test_stopping_at_once_finds_nothing():
-    forcing = Forcing(np.zeros((3, 3)), np.eye(3), 0.0, 2, np.zeros(3))
+    forcing = FeatureFixing(np.zeros((3, 3)), np.eye(3), 0.0, 2, np.zeros(3))
     assert len(forcing.unselectable(100.0).features) == 3
     assert len(forcing.unselectable(100.0, stop=lambda: True).features) == 0

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpopt import Instance
-from qpopt.problem.subproblem import reduce
-from qpopt.relaxations.linear import ProjectedLP
+from qpopt.problem.subproblem import subproblem
+from qpopt.relaxations.linear import LinearRelaxation
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
@@ -17,11 +17,11 @@ from tests.brute_force import all_selections, best_class_sets, brute_force, valu
 @settings(max_examples=60)
 @given(awkward_instances(), st.booleans(), st.booleans())
 def test_every_round_is_valid(instance, cliques, overlaps):
-    reduced = reduce(instance)
-    if not reduced.n_select:
+    sub = subproblem(instance)
+    if not sub.n_select:
         return
     best = brute_force(instance).objective
-    relaxation = ProjectedLP(reduced, cliques=cliques, overlaps=overlaps)
+    relaxation = LinearRelaxation(sub, cliques=cliques, overlaps=overlaps)
     more = True
     while more and relaxation.rounds < 15:
         assert relaxation.value().value >= best - 1e-9 * max(1.0, abs(best))
@@ -32,16 +32,16 @@ def test_every_round_is_valid(instance, cliques, overlaps):
 @settings(max_examples=30)
 @given(awkward_instances(max_features=7))
 def test_deciding_a_feature_is_valid(instance):
-    reduced = reduce(instance)
-    if not reduced.n_select:
+    sub = subproblem(instance)
+    if not sub.n_select:
         return
-    relaxation = ProjectedLP(reduced)
+    relaxation = LinearRelaxation(sub)
     for _ in range(4):
         relaxation.advance()
     bound = relaxation.value()
     for selection in all_selections(instance):
         z = value(instance, selection, best_class_sets(instance, selection))
-        for position, d in enumerate(reduced.free):
+        for position, d in enumerate(sub.free):
             limit = bound.with_feature if d in selection else bound.without_feature
             assert limit[position] >= z - 1e-9 * max(1.0, abs(z))
 
@@ -49,7 +49,7 @@ def test_deciding_a_feature_is_valid(instance):
 def test_thresholds_are_tight_without_redundancy():
     rng = np.random.default_rng(5)
     instance = Instance(rng.uniform(0, 1, (3, 10)), np.zeros((10, 10)), np.zeros(10), 4, 2)
-    relaxation = ProjectedLP(reduce(instance))
+    relaxation = LinearRelaxation(subproblem(instance))
     while relaxation.advance():
         pass
     best = brute_force(instance).objective
@@ -60,7 +60,9 @@ def test_overlap_cuts_see_uniqueness():
     # Both classes want features 0 and 1; one of them has to take another.
     A = [[5.0, 4.0, 1.0], [5.0, 4.0, 1.0]]
     instance = Instance(A, np.zeros((3, 3)), np.zeros(3), 3, 2)
-    blind, seeing = (ProjectedLP(reduce(instance), overlaps=flag) for flag in (False, True))
+    blind, seeing = (
+        LinearRelaxation(subproblem(instance), overlaps=flag) for flag in (False, True)
+    )
     for relaxation in (blind, seeing):
         while relaxation.advance():
             pass
@@ -73,7 +75,9 @@ def test_clique_cuts_charge_redundancy():
     # Any two of the four features cost 3.
     R = 3.0 * (np.ones((4, 4)) - np.eye(4))
     instance = Instance(np.ones((1, 4)), R, np.zeros(4), 2, 1)
-    without, with_cliques = (ProjectedLP(reduce(instance), cliques=flag) for flag in (False, True))
+    without, with_cliques = (
+        LinearRelaxation(subproblem(instance), cliques=flag) for flag in (False, True)
+    )
     for relaxation in (without, with_cliques):
         while relaxation.advance():
             pass

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpopt
-from qpopt.problem.subproblem import reduce
-from qpopt.relaxations.semidefinite import Semidefinite
+from qpopt.problem.subproblem import subproblem
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
@@ -19,8 +19,8 @@ def rounding(objective: float) -> float:
 
 
 def started(instance, **options):
-    reduced = reduce(instance)
-    return Semidefinite(reduced, **options) if reduced.n_select else None
+    sub = subproblem(instance)
+    return SemidefiniteRelaxation(sub, **options) if sub.n_select else None
 
 
 @settings(max_examples=60)
@@ -46,7 +46,7 @@ def test_deciding_a_feature_is_valid(instance, steps):
     features = bound.features()
     for selection in all_selections(instance):
         z = value(instance, selection, best_class_sets(instance, selection))
-        for position, d in enumerate(bound.reduced.free):
+        for position, d in enumerate(bound.sub.free):
             limit = features.with_feature if d in selection else features.without_feature
             assert limit[position] >= z - rounding(z)
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_selected_is_in_no_better_solution(instance, steps, place
     _, found = bound.proof(limit)
     for selection, z in values.items():
         if z > limit + rounding(z):
-            assert not set(bound.reduced.free[found.features]) & set(selection)
+            assert not set(bound.sub.free[found.features]) & set(selection)
 
 
 def test_converges_to_the_optimum_where_the_relaxation_is_exact(toy):
@@ -86,26 +86,26 @@ def test_restricting_and_extending_keep_the_bound_valid():
     R = np.triu(rng.uniform(0, 1, (9, 9)) * (rng.random((9, 9)) < 0.5), 1)
     instance = Instance(A, R + R.T, rng.uniform(0, 1, 9), 4, 2)
     best = brute_force(instance)
-    bound = Semidefinite(reduce(instance, np.array(best.selection)))
+    bound = SemidefiniteRelaxation(subproblem(instance, np.array(best.selection)))
     bound.round()
-    bound.extend(reduce(instance))
+    bound.extend(subproblem(instance))
     for _ in range(12):
         bound.round()
         assert bound.value() >= best.objective
     converged = bound.value()
     rest = np.setdiff1d(np.arange(9), best.selection)
-    bound.restrict(reduce(instance, np.union1d(best.selection, rest[:2])))
+    bound.restrict(subproblem(instance, np.union1d(best.selection, rest[:2])))
     bound.round()
     assert best.objective <= bound.value() <= converged + 0.05
 
 
 def test_an_extension_changes_nothing_for_the_present_features():
     instance = qpopt.generate(40, 6, 6, 2, seed=4)
-    bound = Semidefinite(reduce(instance, np.arange(0, 40, 2)))
+    bound = SemidefiniteRelaxation(subproblem(instance, np.arange(0, 40, 2)))
     for _ in range(6):
         bound.round()
     before, cuts = bound.objective(), bound.class_cuts
-    bound.extend(reduce(instance))
+    bound.extend(subproblem(instance))
     assert bound.objective()[::2, ::2] == pytest.approx(before)
     # X has to settle before thresholds follow it.
     bound.round()

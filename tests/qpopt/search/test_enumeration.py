@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qpopt import Instance, generate
-from qpopt.problem.subproblem import reduce
-from qpopt.relaxations.semidefinite import Semidefinite
+from qpopt.problem.subproblem import subproblem
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 from qpopt.search.enumeration import Enumeration, Relaxation
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, value
@@ -27,7 +27,7 @@ def all_values(instance):
 
 def enumerated(instance, objective, steps, relaxation=None):
     """All that the enumeration gives for an objective that stays as it is."""
-    part = Enumeration(reduce(instance), relaxation)
+    part = Enumeration(subproblem(instance), relaxation)
     found = []
     while not part.finished:
         found += [tuple(selection.tolist()) for selection in part.advance(objective, steps)]
@@ -38,7 +38,7 @@ def enumerated(instance, objective, steps, relaxation=None):
 @settings(max_examples=150)
 @given(awkward_instances(), st.floats(0, 1), st.sampled_from([1, 7, 10**6]))
 def test_gives_every_better_selection_once(instance, share, steps):
-    assume(reduce(instance).n_select > 0)
+    assume(subproblem(instance).n_select > 0)
     values = all_values(instance)
     objective = float(np.quantile(list(values.values()), share))
     found = enumerated(instance, objective, steps)
@@ -50,15 +50,15 @@ def test_gives_every_better_selection_once(instance, share, steps):
 @settings(max_examples=80)
 @given(awkward_instances(), st.floats(0, 1), st.integers(0, 4))
 def test_a_relaxation_loses_nothing(instance, share, rounds):
-    reduced = reduce(instance)
-    assume(reduced.n_select > 0)
-    semidefinite = Semidefinite(reduced)
+    sub = subproblem(instance)
+    assume(sub.n_select > 0)
+    semidefinite = SemidefiniteRelaxation(sub)
     for _ in range(rounds):
         semidefinite.round(5)
     relaxation = semidefinite.relaxation()
     values = all_values(instance)
     for selection, z in values.items():
-        s = np.isin(reduced.free, selection).astype(float)
+        s = np.isin(sub.free, selection).astype(float)
         assert z <= relaxation.offset + s @ relaxation.Q @ s + 1e-9 * max(1.0, abs(z))
     objective = float(np.quantile(list(values.values()), share))
     found = enumerated(instance, objective, 10**6, relaxation)
@@ -76,7 +76,7 @@ def test_a_relaxation_spares_work():
 
 @given(awkward_instances())
 def test_without_an_objective_gives_all(instance):
-    assume(reduce(instance).n_select > 0)
+    assume(subproblem(instance).n_select > 0)
     assert sorted(enumerated(instance, -inf, 10**6)) == sorted(all_selections(instance))
 
 
@@ -115,7 +115,7 @@ def _values_of_some(instance):
 
 def test_stops_where_it_is_told_and_goes_on():
     instance = generate(20, 6, 6, 2, seed=2)
-    part = Enumeration(reduce(instance))
+    part = Enumeration(subproblem(instance))
     part.advance(-inf, 3)
     assert not part.finished
     with pytest.raises(StopIteration):

@@ -6,18 +6,18 @@ from threading import Event, Timer, current_thread, main_thread
 import pytest
 
 from qpopt.errors import InvalidArgument, SolverFailure
-from qpopt.solvers.solver_thread import LeftBehind, Run
+from qpopt.solvers.solver_thread import SolverOverrun, SolverThread
 
 
 def test_the_work_is_done_in_another_thread():
-    run = Run(stop=lambda: None)
+    run = SolverThread(stop=lambda: None)
     assert run.wait_for(current_thread) is not main_thread()
     assert not run.interrupted
 
 
 def test_ctrl_c_asks_for_a_stop_and_waits_for_the_result():
     stopped = Event()
-    run = Run(stopped.set)
+    run = SolverThread(stopped.set)
     timer = Timer(0.2, _thread.interrupt_main)
     timer.start()
     assert run.wait_for(lambda: stopped.wait(30) and "best so far") == "best so far"
@@ -26,7 +26,7 @@ def test_ctrl_c_asks_for_a_stop_and_waits_for_the_result():
 
 def test_the_first_error_of_a_callback_stops_the_work_and_is_raised():
     stopped = []
-    run = Run(lambda: stopped.append(True))
+    run = SolverThread(lambda: stopped.append(True))
 
     def callback(number):
         raise InvalidArgument(f"error {number}")
@@ -39,7 +39,7 @@ def test_the_first_error_of_a_callback_stops_the_work_and_is_raised():
 
 def test_an_error_of_the_solver_becomes_a_failure():
     with pytest.raises(SolverFailure, match="RuntimeError: out of order"):
-        Run(lambda: None).wait_for(fail)
+        SolverThread(lambda: None).wait_for(fail)
 
 
 def fail():
@@ -48,7 +48,7 @@ def fail():
 
 def test_ctrl_c_twice_leaves_a_deaf_solver_behind():
     release = Event()
-    run = Run(lambda: None)
+    run = SolverThread(lambda: None)
     timers = [Timer(seconds, _thread.interrupt_main) for seconds in (0.2, 0.6)]
     for timer in timers:
         timer.start()
@@ -64,7 +64,7 @@ def test_ctrl_c_while_asking_for_a_stop_leaves_the_solver_behind():
     def interrupted():
         raise KeyboardInterrupt
 
-    run = Run(interrupted)
+    run = SolverThread(interrupted)
     timer = Timer(0.2, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -75,7 +75,7 @@ def test_ctrl_c_while_asking_for_a_stop_leaves_the_solver_behind():
 
 def test_patience_ends_and_late_callbacks_are_ignored():
     release, asked, told = Event(), [], []
-    run = Run(lambda: asked.append(True))
+    run = SolverThread(lambda: asked.append(True))
     late = run.guard(told.append, None)
 
     def deaf():
@@ -83,7 +83,7 @@ def test_patience_ends_and_late_callbacks_are_ignored():
         late("too late")
         return "result"
 
-    with pytest.raises(LeftBehind):
+    with pytest.raises(SolverOverrun):
         run.wait_for(deaf, patience=0.2)
     assert run.busy
     assert asked == [True]

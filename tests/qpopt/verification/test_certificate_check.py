@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
-from qpopt.cuts.quadric import Cut
+from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.thresholds import Group
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
@@ -110,7 +110,7 @@ def test_features_removed_by_points_are_checked(tmp_path):
 def test_negative_multipliers_and_wrong_shares_are_refused(proof):
     instance, certificate = proof
     step = certificate.steps[0]
-    negative = replace(step, cuts=[Cut(0, (1, 2), (0,))], multipliers=np.array([-1.0]))
+    negative = replace(step, cuts=[QuadricCut(0, (1, 2), (0,))], multipliers=np.array([-1.0]))
     with pytest.raises(InvalidCertificate, match="non-negative"):
         check_certificate(instance, replace(certificate, steps=(negative,)))
     short = replace(step, splits=replace(step.splits, shares=0.5 * step.splits.shares))

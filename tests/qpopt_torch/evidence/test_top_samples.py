@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt_torch.evidence.top_samples import Shelf
+from qpopt_torch.evidence.top_samples import TopSamples
 
 offers = st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), max_size=30)
 
@@ -21,7 +21,7 @@ def test_keeps_the_best_in_any_order(items, size, per_group, random):
     scored = [(score, index, group) for index, (score, group) in enumerate(items)]
     expected = greedy(scored, size, per_group)
     random.shuffle(scored)
-    shelf = Shelf(size, per_group)
+    shelf = TopSamples(size, per_group)
     for score, index, group in scored:
         shelf.offer("key", score, index, group)
     assert shelf.of("key") == expected
@@ -29,7 +29,7 @@ def test_keeps_the_best_in_any_order(items, size, per_group, random):
 
 
 def test_keys_do_not_mix():
-    shelf = Shelf(1)
+    shelf = TopSamples(1)
     shelf.offer("a", 1.0, 7)
     shelf.offer("b", 2.0, 8)
     assert (shelf.of("a"), shelf.of("b"), shelf.of("c")) == ((7,), (8,), ())

@@ -7,7 +7,7 @@ import qpopt
 from qpopt import InvalidArgument, generate
 from qpopt_torch import AdapterTraining, FineTuning, TrainingError, accuracy, sparsify
 from qpopt_torch.pipeline.sweep import start_from, sweep
-from qpopt_torch.pipeline.sweep_result import Point, Sweep
+from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
 from tests.qpopt_torch.readable import small_loader, small_network
 
 EXACT = {"method": "compact", "solver": "highs", "time_limit": None}
@@ -17,7 +17,7 @@ SHORT = AdapterTraining(epochs=3)
 
 def point(n_select, n_per_class, selection, **more):
     given = {"objective": 1.0, "bound": None, "accuracy": 0.5, "seconds": 0.0, "key": ""} | more
-    return Point(n_select, n_per_class, selection=tuple(selection), **given)
+    return SweepPoint(n_select, n_per_class, selection=tuple(selection), **given)
 
 
 @pytest.fixture(scope="module")

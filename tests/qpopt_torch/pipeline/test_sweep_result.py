@@ -2,7 +2,7 @@ import matplotlib as mpl
 import pytest
 
 from qpopt import InvalidFile
-from qpopt_torch.pipeline.sweep_result import Point, Sweep
+from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
 
 mpl.use("Agg")
 
@@ -10,9 +10,9 @@ mpl.use("Agg")
 @pytest.fixture
 def found():
     points = (
-        Point(4, 2, 10.0, 11.0, 0.5, 0.1, (0, 1, 2, 3), "a"),
-        Point(4, 3, 12.0, None, 0.625, 0.1, (0, 1, 2, 3), "b"),
-        Point(6, 2, 11.0, 11.0, 0.75, 0.1, (0, 1, 2, 3, 4, 5), "c"),
+        SweepPoint(4, 2, 10.0, 11.0, 0.5, 0.1, (0, 1, 2, 3), "a"),
+        SweepPoint(4, 3, 12.0, None, 0.625, 0.1, (0, 1, 2, 3), "b"),
+        SweepPoint(6, 2, 11.0, 11.0, 0.75, 0.1, (0, 1, 2, 3, 4, 5), "c"),
     )
     return Sweep(points, 0.875)
 

@@ -2,7 +2,7 @@ import pytest
 
 from qpopt_torch import FineTuning, TrainingError, fine_tune
 from qpopt_torch.training import learning_rate as module
-from qpopt_torch.training.objectives import Objective
+from qpopt_torch.training.objectives import TrainingObjective
 from tests.qpopt_torch.small import loader, same, sparse, weights
 
 
@@ -17,7 +17,7 @@ def test_automatic_learning_rate(monkeypatch):
 def testtrials_leave_the_model_alone_and_prefer_a_sane_rate(monkeypatch):
     model, data = sparse(), loader()
     before = weights(model)
-    objective = Objective(model, model.head, "auto")
+    objective = TrainingObjective(model, model.head, "auto")
     losses = {
         rate: module.trial(objective, data, FineTuning(), rate) for rate in (1e3, 0.002, 1e-7)
     }
