@@ -37,6 +37,8 @@ class Incumbent:
         The limits of the solve, whose clock starts now.
     start
         A feasible solution to start from, the first one known.
+    objective
+        The Z of a solution that is known, but not at hand: only better ones are of interest.
     method, solver
         Their names, for the solution.
     on_event
@@ -49,6 +51,7 @@ class Incumbent:
         limits: Limits,
         *,
         start: Candidate | None = None,
+        objective: float = -inf,
         method: str = "",
         solver: str = "",
         on_event: OnEvent | None = None,
@@ -60,7 +63,7 @@ class Incumbent:
         self.method = method
         self.solver = solver
         self.best: Candidate | None = None
-        self.objective = -inf
+        self.objective = objective
         self.improved_at = 0.0
         self.bound = inf
         self.interrupted = False
@@ -134,6 +137,10 @@ class Incumbent:
         with self._lock:
             self._phase, self._note = phase, note
             self._tell(self._point())
+
+    def note(self, text: str) -> None:
+        """Tell something that has happened in the present phase."""
+        self.enter(self._phase, text)
 
     def solution(self) -> Solution:
         """Return what is known as a Solution."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -17,7 +17,9 @@ from qpopt.methods.compact import run_compact
 from qpopt.problem import validation
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
+from qpopt.proofs.handover import Finish
 from qpopt.proofs.params import ProofParams
+from qpopt.proofs.phases import Branch, Enumeration, Handover, Linear, Root, Search
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver
 
@@ -90,21 +92,32 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
     reached = None
     if options.checkpoint is not None:
         reached = Checkpoint.load(options.checkpoint, incumbent.instance)
-    proof = Proof(
-        incumbent,
-        reached,
-        search_seconds=options.search_seconds,
-        enumerates=options.enumerate,
-        finish=partial(run_compact, solver=find_solver(SOLVER), quadratic=False)
-        if options.hand_over
-        else None,
-        certified=options.certificate is not None,
-        checkpoint=options.checkpoint,
-        params=_params(options.params),
-    )
-    incumbent.run(proof.run)
-    proof.note_details()
+    proof = Proof(incumbent, reached, checkpoint=options.checkpoint, params=_params(options.params))
+    incumbent.run(lambda: proof.run(_phases(proof, options, resumed=reached is not None)))
+    incumbent.details["features_free"] = proof.n_free
+    incumbent.details["nodes"] = 0 if proof.tree is None else proof.tree.nodes
     _save(proof, options)
+
+
+def _phases(
+    proof: Proof, options: ProjectedOptions, *, resumed: bool
+) -> list[Callable[[Proof], None]]:
+    """Return what is to be done; where an earlier solve was stopped, from there on."""
+    finish: Finish | None = None
+    if options.hand_over:
+        finish = partial(run_compact, solver=find_solver(SOLVER), quadratic=False)
+    certified = options.certificate is not None
+    phases: list[Callable[[Proof], None]] = []
+    if not resumed:
+        phases.append(Search(options.search_seconds, options.enumerate))
+        if options.enumerate and not certified:
+            phases.append(Enumeration())
+        phases.append(Linear())
+        if finish is not None and not certified:
+            phases.append(Handover(finish))
+    if not resumed or len(proof.parts) == 1:
+        phases.append(Root(certified))
+    return [*phases, Branch(options.enumerate, finish)]
 
 
 def _save(proof: Proof, options: ProjectedOptions) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 TOLERANCE = 1e-6
 """Solvers cut off what improves on the best solution by less than this, relative to its value,
 and accept solutions that break constraints by as much."""
@@ -21,7 +23,7 @@ def relative_gap(bound: float, objective: float) -> float:
 def is_closed(bound: float, objective: float, gap: float) -> bool:
     """Tell whether a bound lies within a relative gap, or within rounding, of an objective."""
     rounding = 2.5 * TOLERANCE * max(1.0, abs(objective))
-    return bound - objective <= max(gap * abs(objective), rounding)
+    return isfinite(objective) and bound - objective <= max(gap * abs(objective), rounding)
 
 
 def outward(bound: float) -> float:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from qpopt.control.events import Event, OnEvent, Phase
-from qpopt.control.limits import TIME_LIMIT, Clock, Limits
+from qpopt.control.events import OnEvent
+from qpopt.control.incumbent import Incumbent
+from qpopt.control.limits import TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import TracePoint
 from qpopt.problem.subproblem import subproblem
 from qpopt.problem.validation import number, one_of
 from qpopt.proofs.certificate import Certificate
-from qpopt.proofs.root import RootBound
-from qpopt.relaxations.linear import LinearRelaxation
+from qpopt.proofs.driver import Proof
+from qpopt.proofs.params import Share
+from qpopt.proofs.phases import Linear, Root
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
 
-SHARE_OF_LINEAR = 0.1
-"""The part of the time that the linear relaxation may take where a semidefinite one follows."""
-
-STALLED = 1e-6
-"""Relative improvement of the semidefinite bound below which, for some rounds, it is over."""
-
-PATIENCE = 12
+WHOLE = Share(1.0, inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,91 +96,30 @@ def bound(
     if objective is not None:
         number("objective", objective)
     with following(progress) as on_event:
-        run = _Run(instance, limits, kind, objective, on_event)
-        try:
-            run.prove()
-        except KeyboardInterrupt:
-            run.interrupted = True
-        return run.result()
-
-
-class _Run:
-    """One call of `bound`."""
-
-    def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        kind: str,
-        objective: float | None,
-        on_event: OnEvent | None,
-    ) -> None:
-        self.instance = instance
-        self.clock = Clock(limits)
-        self.kind = kind
-        self.objective = -inf if objective is None else float(objective)
-        self.on_event = on_event
-        self.value = inf
-        self.trace: list[TracePoint] = []
-        self.interrupted = False
-        self.n_free = subproblem(instance).n_free
-        self.root: RootBound | None = None
-
-    def prove(self) -> None:
-        redundant = bool(self.instance.R.any())
-        nothing_to_choose = subproblem(self.instance).n_select == 0
-        if not nothing_to_choose and self.kind != "semidefinite":
-            share = SHARE_OF_LINEAR if self.kind == "best" and redundant else 1.0
-            self._linear(Clock(self.clock.share(share)))
-        if nothing_to_choose or self.kind == "semidefinite" or (self.kind == "best" and redundant):
-            self._semidefinite()
-
-    def result(self) -> Bound:
-        certificate = None
-        if self.root is not None and self.root.bound <= self.value:
-            certificate = self.root.certificate()
-        return Bound(
-            self.value,
-            self.kind,
-            self.clock.seconds,
-            tuple(self.trace),
-            self.n_free,
-            certificate,
-            self.interrupted,
+        incumbent = Incumbent(
+            instance, limits, objective=-inf if objective is None else objective, on_event=on_event
         )
+        proof = Proof(incumbent)
+        incumbent.run(lambda: proof.run(_phases(instance, kind)))
+    known = incumbent.solution()
+    certificate = None
+    if proof.root is not None and proof.root.bound <= incumbent.bound:
+        certificate = proof.root.certificate()
+    return Bound(
+        inf if known.bound is None else known.bound,
+        kind,
+        known.seconds,
+        tuple(known.trace),
+        proof.n_free,
+        certificate,
+        incumbent.interrupted,
+    )
 
-    def _linear(self, clock: Clock) -> None:
-        relaxation = LinearRelaxation(subproblem(self.instance), cliques=self.kind == "cliques")
-        self._note(Phase.LINEAR, relaxation.value().value, "thresholds")
-        more = True
-        while more and not clock.over:
-            more = relaxation.advance(max(0.1, inf if clock.remaining is None else clock.remaining))
-            found = relaxation.value()
-            self._note(Phase.LINEAR, found.value, "linear relaxation")
-            self.n_free = int((found.with_feature > self.objective).sum())
 
-    def _semidefinite(self) -> None:
-        self.root = RootBound(self.instance)
-        self.root.know(self.objective)
-        waiting = 0
-        last = inf
-        while not self.root.finished and not self.clock.over and waiting < PATIENCE:
-            self.root.advance(lambda: self.clock.over)
-            self._note(Phase.ROOT, self.root.bound, f"{self.root.n_free} features free")
-            self.n_free = self.root.n_free
-            value = self.root.latest
-            if value == inf:
-                continue  # not all features are in yet
-            waiting = 0 if value < last - STALLED * abs(value) else waiting + 1
-            last = min(last, value)
-        self.root.finish()
-        self._note(Phase.ROOT, self.root.bound, f"{self.root.n_free} features free")
-        self.n_free = self.root.n_free
-
-    def _note(self, phase: Phase, value: float, note: str) -> None:
-        value = max(value, self.objective)
-        if value < self.value:
-            self.value = value
-            self.trace.append(TracePoint(self.clock.seconds, None, value))
-            if self.on_event is not None:
-                self.on_event(Event(phase, self.trace[-1], note))
+def _phases(instance: Instance, kind: str) -> list[Callable[[Proof], None]]:
+    root = Root(certified=True, branches=False)
+    if kind == "semidefinite" or not subproblem(instance).n_select:
+        return [root]
+    if kind == "best" and instance.R.any():
+        return [Linear(), root]
+    return [Linear(cliques=kind == "cliques", share=WHOLE)]

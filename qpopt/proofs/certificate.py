@@ -21,6 +21,7 @@ from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
 SPLIT_FIELDS = tuple(field.name for field in fields(SplitThresholdCuts))
 
@@ -60,6 +61,37 @@ class Step:
     removed: Indices
     forced: Indices
     points: Floats
+
+    @classmethod
+    def of(
+        cls, current: SemidefiniteRelaxation, removed: Indices, forced: Indices, points: Floats
+    ) -> Step:
+        """Return what an iterate proves, and what follows for single features."""
+        admm, sub = current.admm, current.sub
+        n = sub.n_free
+        useful = [] if admm is None else admm.cuts.useful()
+        return cls(
+            free=sub.free,
+            included=sub.included,
+            splits=current.class_cuts,
+            groups=list(current.groups),
+            y=np.zeros(n) if admm is None else admm.y.copy(),
+            t=0.0 if admm is None else admm.t,
+            cuts=[] if admm is None else [admm.cuts.cuts[r] for r in useful],
+            multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
+            B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
+            removed=removed,
+            forced=forced,
+            points=points,
+        )
+
+    @classmethod
+    def of_one(cls, selection: Indices) -> Step:
+        """Return the step for what is left when only one selection is possible."""
+        none, zero = selection[:0], np.zeros(0)
+        splits = SplitThresholdCuts(none, none, zero, zero, zero)
+        matrix = np.zeros((0, 0))
+        return cls(none, selection, splits, [], zero, 0.0, [], zero, matrix, none, none, matrix)
 
 
 @dataclass(frozen=True, eq=False)

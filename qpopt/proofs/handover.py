@@ -18,11 +18,10 @@ from qpopt.problem.subproblem import Indices, Subproblem
 Finish = Callable[[Incumbent], None]
 """Builds the model of an incumbent's instance and lets a MIP solver work on it."""
 
-MOST_VARIABLES = 4000
-"""Larger compact models are not closed before branching on semidefinite bounds closes them."""
 
-
-def hand_over(incumbent: Incumbent, part: Subproblem, limits: Limits, finish: Finish) -> bool:
+def hand_over(
+    incumbent: Incumbent, part: Subproblem, limits: Limits, finish: Finish, most_variables: int
+) -> bool:
     """Let the MIP solver look for something better in a part, for some time.
 
     Parameters
@@ -36,16 +35,20 @@ def hand_over(incumbent: Incumbent, part: Subproblem, limits: Limits, finish: Fi
         When to give up, and what else holds.
     finish
         What lets the solver work.
+    most_variables
+        Larger models are not handed over.
 
     Returns
     -------
     bool
         Whether the solver was asked and has closed the gap.
     """
-    instance = _restricted(incumbent.instance, part)
-    if compact_size(instance, quadratic=False).variables > MOST_VARIABLES:
-        return False
     features = np.union1d(part.free, part.included)
+    if len(features) * (1 + part.n_classes) > most_variables:
+        return False
+    instance = _restricted(incumbent.instance, part)
+    if compact_size(instance, quadratic=False).variables > most_variables:
+        return False
 
     def pass_on(event: Event) -> None:
         incumbent.enter(event.phase, f"{len(features)} features: {event.note}")

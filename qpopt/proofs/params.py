@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import inf
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from qpopt.errors import InvalidArgument, InvalidFile
 from qpopt.problem import validation
@@ -19,11 +20,90 @@ else:
     import tomli as tomllib
 
 
+Params = TypeVar("Params", "RootParams", "ProofParams")
+
+
 class Share(NamedTuple):
     """A part of the time that is left, and the most seconds that this may be."""
 
     part: float
     most: float
+
+
+class Patience(NamedTuple):
+    """When a bound counts as standing still: over so many rounds it gains no more than this.
+
+    The gain is relative to the bound.
+    """
+
+    rounds: int
+    gain: float
+
+    def ends(self, values: Sequence[float]) -> bool:
+        """Tell whether values, one a round, stand still; while one is infinite they do not."""
+        if len(values) <= self.rounds:
+            return False
+        gain = values[-1 - self.rounds] - min(values[-self.rounds :], default=-inf)
+        return gain <= self.gain * abs(values[-1])
+
+
+def _check(params: ProofParams | RootParams) -> None:
+    """Check every field by the type of its default; lists of a TOML file become tuples."""
+    for one in fields(params):
+        value, default = getattr(params, one.name), one.default
+        if isinstance(default, Share | Patience):
+            if not isinstance(value, list | tuple) or len(value) != 2:
+                names = " and ".join(default._fields)
+                raise InvalidArgument(f"{one.name} must be {names}, not {value!r}.")
+            first, second = (validation.number(one.name, v, least=0.0) for v in value)
+            kind = type(default)
+            pair = kind(first, second) if kind is Share else kind(int(first), second)
+            object.__setattr__(params, one.name, pair)
+        elif isinstance(default, int):
+            validation.whole_number(one.name, value)
+        elif isinstance(default, float):
+            validation.number(one.name, value, least=0.0)
+
+
+@dataclass(frozen=True)
+class RootParams:
+    """How the root bound comes from few features to all.
+
+    Parameters
+    ----------
+    candidates
+        Sizes of the candidate sets that warm the iterate up, and the rounds spent on each.
+    worth_a_stage
+        How many times its size the whole must have: a set that holds most features saves nothing.
+    cuts_from
+        Cuts of smaller candidate sets do not last.
+    steps_at_full_size
+        Steps a round where there are more features than in the largest candidate set.
+    many_classes
+        With more classes, thresholds cost about as much as steps and are renewed less often.
+    worth_proving
+        Relative improvement of the estimate for which the rigorous value is computed.
+    worth_removing
+        Share of the free features that must go at once: every removal costs a step of the proof.
+    """
+
+    candidates: tuple[tuple[int, int], ...] = ((350, 8), (900, 12), (1400, 2))
+    worth_a_stage: float = 1.4
+    cuts_from: int = 900
+    steps_at_full_size: int = 10
+    many_classes: int = 400
+    worth_proving: float = 1e-4
+    worth_removing: float = 0.03
+
+    def __post_init__(self) -> None:
+        try:
+            stages = tuple((int(size), int(rounds)) for size, rounds in self.candidates)
+        except (TypeError, ValueError):
+            raise InvalidArgument(
+                f"candidates must be pairs of a size and rounds, not {self.candidates!r}."
+            ) from None
+        object.__setattr__(self, "candidates", stages)
+        _check(self)
 
 
 @dataclass(frozen=True)
@@ -43,23 +123,28 @@ class ProofParams:
         Parts with more selections are not looked at one by one: pruning leaves too many.
     enumeration, enumeration_after_bounds
         Looking at all selections, before any bound is known, and when it pays to take longer.
-    linear
-        The linear relaxation where there is redundancy, of which it knows nothing.
+    linear, linear_alone
+        The linear relaxation where there is redundancy, of which it knows nothing, and where
+        there is none: then it is nearly all there is to gain.
     solver, solver_after_bounds
         The MIP solver, before and after the root bound.
+    most_variables
+        Larger compact models are not closed before branching on semidefinite bounds closes them.
     branch_below
         With fewer free features, branching pays as soon as the root bound hardly improves.
     core
         Where more are free, branching begins with the selections of so many features.
     worth_taking_apart
         Share of the gap by which the bounds of all other selections must be better than the root's.
-    slow
-        Relative improvement of the root bound over `patience` rounds that counts as hardly any.
-    patience, most_patience
-        Rounds; patience is doubled while taking apart does not pay, up to the most, where nothing
-        but branching will help.
+    before_branching, most_patience
+        When the root bound stands still; the rounds are doubled while taking apart does not pay, up
+        to the most, where nothing but branching will help.
+    to_the_end
+        The same where no branching follows.
     seconds_between_saves
         How often a checkpoint is written.
+    root
+        What tunes the root bound.
 
     Raises
     ------
@@ -75,28 +160,23 @@ class ProofParams:
     enumeration: Share = Share(0.1, 5.0)
     enumeration_after_bounds: Share = Share(0.3, 60.0)
     linear: Share = Share(0.1, 5.0)
+    linear_alone: Share = Share(0.5, 300.0)
     solver: Share = Share(0.1, 5.0)
     solver_after_bounds: Share = Share(0.2, 60.0)
+    most_variables: int = 4000
     branch_below: int = 400
     core: int = 300
     worth_taking_apart: float = 0.1
-    slow: float = 2e-4
-    patience: int = 6
+    before_branching: Patience = Patience(6, 2e-4)
     most_patience: int = 50
+    to_the_end: Patience = Patience(12, 1e-6)
     seconds_between_saves: float = 60.0
+    root: RootParams = RootParams()
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if isinstance(one.default, Share):
-                if not isinstance(value, list | tuple) or len(value) != 2:
-                    raise InvalidArgument(f"{one.name} must be a part and seconds, not {value!r}.")
-                value = Share(*(validation.number(one.name, v, least=0.0) for v in value))
-                object.__setattr__(self, one.name, value)
-            elif isinstance(one.default, int):
-                validation.whole_number(one.name, value)
-            else:
-                validation.number(one.name, value, least=0.0)
+        _check(self)
+        if not isinstance(self.root, RootParams):
+            raise InvalidArgument(f"root must be a table of names and values, not {self.root!r}.")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ProofParams:
@@ -107,13 +187,11 @@ class ProofParams:
         InvalidArgument
             If a name is unknown or a value out of range.
         """
-        known = [one.name for one in fields(cls)]
-        for name in values:
-            if name not in known:
-                raise InvalidArgument(
-                    f"There is no proof parameter {name!r}; known are {', '.join(known)}."
-                )
-        return cls(**values)
+        values = dict(values)
+        root = values.get("root")
+        if isinstance(root, Mapping):
+            values["root"] = _named(RootParams, root)
+        return _named(cls, values)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> ProofParams:
@@ -128,3 +206,13 @@ class ProofParams:
             return cls.of(tomllib.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise InvalidFile(f"Cannot read proof parameters from {path}: {error}.") from error
+
+
+def _named(kind: type[Params], values: Mapping[str, Any]) -> Params:
+    known = [one.name for one in fields(kind)]
+    for name in values:
+        if name not in known:
+            raise InvalidArgument(
+                f"There is no proof parameter {name!r}; known are {', '.join(known)}."
+            )
+    return kind(**values)

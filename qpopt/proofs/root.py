@@ -8,34 +8,17 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
-from qpopt.problem.subproblem import Floats, Indices, Part, subproblem
+from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.certificate import Certificate, Step
+from qpopt.proofs.params import RootParams
 from qpopt.relaxations.ranking import FeatureRanking
 from qpopt.relaxations.semidefinite import STEPS_PER_ROUND, SemidefiniteRelaxation
 
-CANDIDATES = ((350, 8), (900, 12), (1400, 2))
-"""Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
-
-WORTH_A_STAGE = 1.4
-"""How many times its size the whole must have: a set that holds most features saves nothing."""
-
-CUTS_FROM = 900
-"""Cuts of smaller candidate sets do not last."""
-
-STEPS_AT_FULL_SIZE = 10
-MANY_CLASSES = 400
-"""With more classes, thresholds cost about as much as steps and are renewed less often."""
-
-WORTH_PROVING = 1e-4
-"""Relative improvement of the estimate for which the rigorous value is computed."""
-
 CLEARLY = 1e-7
 """By how much a bound must lie below the objective, relative to it, to decide a feature."""
-WORTH_REMOVING = 0.03
-"""Share of the free features that must go at once: every removal costs a step of the proof."""
+DEFAULTS = RootParams()
 
 
 class RootBound:
@@ -53,6 +36,8 @@ class RootBound:
         Whether to use cuts on X.
     free, included
         What is undecided and what is selected, where other means have decided features already.
+    params
+        What tunes it.
 
     Attributes
     ----------
@@ -69,8 +54,10 @@ class RootBound:
         cuts: bool = True,
         free: Indices | None = None,
         included: Indices | None = None,
+        params: RootParams = DEFAULTS,
     ) -> None:
         self.instance = instance
+        self.params = params
         self.objective = -inf
         self.latest = inf
         self._sub = subproblem(instance, free, included)
@@ -80,7 +67,9 @@ class RootBound:
         self._snapshot: Step | None = None
         self._rest = inf
         self._stages = [
-            stage for stage in CANDIDATES if WORTH_A_STAGE * stage[0] < self._sub.n_free
+            stage
+            for stage in params.candidates
+            if params.worth_a_stage * stage[0] < self._sub.n_free
         ]
         self._rounds_left = 0
         if self._sub.feasible:
@@ -142,13 +131,14 @@ class RootBound:
             return
         current = self._current()
         whole = current.sub.n_free == self._sub.n_free
-        large = current.sub.n_free > CANDIDATES[-1][0]
-        often = large and current.sub.n_classes <= MANY_CLASSES
-        current.round(STEPS_AT_FULL_SIZE if often else STEPS_PER_ROUND, stop)
+        params = self.params
+        large = current.sub.n_free > max((size for size, _ in params.candidates), default=0)
+        often = large and current.sub.n_classes <= params.many_classes
+        current.round(params.steps_at_full_size if often else STEPS_PER_ROUND, stop)
         self._rounds_left -= 1
         if whole:
             estimate = self.latest = current.estimate()
-            if estimate + WORTH_PROVING * abs(estimate) < self._rest:
+            if estimate + params.worth_proving * abs(estimate) < self._rest:
                 self._prove(stop)
         elif self._rounds_left == 0:
             self._grow()
@@ -205,7 +195,7 @@ class RootBound:
                 free = np.sort(free[FeatureRanking(self._sub).first()[:size]])
             self._semidefinite = SemidefiniteRelaxation(
                 subproblem(self.instance, free, self._sub.included),
-                cuts=self._cuts and len(free) >= min(CUTS_FROM, self.n_free),
+                cuts=self._wants_cuts(len(free)),
             )
         return self._semidefinite
 
@@ -220,7 +210,10 @@ class RootBound:
             current.extend(subproblem(self.instance, free, self._sub.included))
         else:
             current.extend(self._sub)
-        current.with_cuts = self._cuts and current.sub.n_free >= min(CUTS_FROM, self.n_free)
+        current.with_cuts = self._wants_cuts(current.sub.n_free)
+
+    def _wants_cuts(self, size: int) -> bool:
+        return self._cuts and size >= min(self.params.cuts_from, self.n_free)
 
     def _prove(self, stop: Callable[[], bool] = lambda: False) -> None:
         current = self._current()
@@ -233,16 +226,17 @@ class RootBound:
         forced = current.sub.free[features.without_feature <= limit]
         better = features.value < self._rest
         # The steps come before the bound: an interruption must not leave a bound without its proof.
-        if len(removed) + len(forced) >= max(1.0, WORTH_REMOVING * self.n_free):
+        if len(removed) + len(forced) >= max(1.0, self.params.worth_removing * self.n_free):
             points = np.zeros((len(useless), self.n_free), dtype=np.float32)
             points[found.features] = found.points
             last = [] if better or self._snapshot is None else [self._snapshot]
-            step = _snapshot(current, removed, forced, points[useless])
+            step = Step.of(current, removed, forced, points[useless])
             self._steps, self._snapshot = [*self._steps, *last, step], None
             self._rest = min(self._rest, features.value)
             self._decide(removed, forced)
         elif better:
-            self._snapshot = _snapshot(current)
+            nothing = removed[:0]
+            self._snapshot = Step.of(current, nothing, nothing, np.zeros((0, self.n_free)))
             self._rest = features.value
 
     def _decide(self, removed: Indices, forced: Indices) -> None:
@@ -272,34 +266,4 @@ class RootBound:
             given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
-            nothing, zero = chosen[:0], np.zeros(0)
-            self._snapshot = Step(
-                nothing, chosen, SplitThresholdCuts(nothing, nothing, zero, zero, zero), [],
-                zero, 0.0, [], zero, np.zeros((0, 0)), nothing, nothing, np.zeros((0, 0)),
-            )  # fmt: skip
-
-
-def _snapshot(
-    current: SemidefiniteRelaxation,
-    removed: Indices | None = None,
-    forced: Indices | None = None,
-    points: Floats | None = None,
-) -> Step:
-    nothing = np.zeros(0, dtype=np.int64)
-    admm, sub = current.admm, current.sub
-    n = sub.n_free
-    useful = [] if admm is None else admm.cuts.useful()
-    return Step(
-        free=sub.free,
-        included=sub.included,
-        splits=current.class_cuts,
-        groups=list(current.groups),
-        y=np.zeros(n) if admm is None else admm.y.copy(),
-        t=0.0 if admm is None else admm.t,
-        cuts=[] if admm is None else [admm.cuts.cuts[r] for r in useful],
-        multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
-        B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
-        removed=nothing if removed is None else removed,
-        forced=nothing if forced is None else forced,
-        points=np.zeros((0, n)) if points is None else points,
-    )
+            self._snapshot = Step.of_one(chosen)

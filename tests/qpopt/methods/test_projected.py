@@ -11,8 +11,8 @@ import qpopt
 from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
 from qpopt.problem.subproblem import Part
 from qpopt.proofs.checkpoint import Checkpoint
-from qpopt.proofs.driver import Proof
-from qpopt.proofs.params import ProofParams
+from qpopt.proofs.params import Patience, ProofParams
+from qpopt.proofs.phases import Enumeration
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
@@ -35,7 +35,11 @@ def test_ends_at_the_optimum(instance, search_seconds, enumerates):
 @given(awkward_instances(max_features=7), st.integers(0, 5))
 def test_ends_at_the_optimum_when_taken_apart(worth, instance, core):
     params = ProofParams(
-        branch_below=0, core=core, worth_taking_apart=worth, patience=1, most_patience=2, slow=0.5
+        branch_below=0,
+        core=core,
+        worth_taking_apart=worth,
+        before_branching=Patience(1, 0.5),
+        most_patience=2,
     )
     options = {"search_seconds": 0.0, "enumerate": False, "hand_over": False, "params": params}
     solution = solve(instance, method="projected", gap=0.0, options=options)
@@ -56,9 +60,9 @@ def test_a_single_part_that_is_smaller_than_the_iterate(monkeypatch):
         return (taken_apart[-1],)
 
     monkeypatch.setattr(RootBound, "parts", without_worst)
-    monkeypatch.setattr("qpopt.proofs.root.WORTH_REMOVING", 2.0)
-    monkeypatch.setattr(Proof, "_enumerate", lambda proof: None)
-    params = {"branch_below": 0, "slow": 9.0, "patience": 1}
+    monkeypatch.setattr(Enumeration, "__call__", lambda self, proof: None)
+    root = {"worth_removing": 2.0}
+    params = {"branch_below": 0, "before_branching": (1, 9.0), "root": root}
     solution = solve(instance, gap=0.0, options={"hand_over": False, "params": params})
     assert len(taken_apart[0].free) == 29
     assert solution.objective == pytest.approx(best.objective)

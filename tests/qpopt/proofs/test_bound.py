@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpopt
-from qpopt.proofs.bound import KINDS, PATIENCE, bound
+from qpopt.control import Limits
+from qpopt.control.incumbent import Incumbent
+from qpopt.proofs.bound import KINDS, bound
+from qpopt.proofs.driver import Proof
+from qpopt.proofs.params import ProofParams, RootParams
+from qpopt.proofs.phases import Root
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -44,7 +49,8 @@ def test_the_semidefinite_bound_beats_thresholds_where_features_are_redundant():
 
 def test_an_interruption_returns_what_is_proven():
     def interrupt(event):
-        raise KeyboardInterrupt
+        if event.point.bound is not None:
+            raise KeyboardInterrupt
 
     found = bound(qpopt.generate(40, 6, 8, 3), progress=interrupt)
     assert found.interrupted
@@ -64,9 +70,10 @@ def test_bad_arguments(arguments, message):
         bound(qpopt.generate(20, 4, 6, 2), **arguments)
 
 
-def test_growing_candidate_sets_are_not_taken_for_a_standstill(monkeypatch):
+def test_growing_candidate_sets_are_not_taken_for_a_standstill():
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
     at_once = bound(instance, kind="semidefinite", time_limit=5)
-    monkeypatch.setattr("qpopt.proofs.root.CANDIDATES", ((15, PATIENCE + 3),))
-    growing = bound(instance, kind="semidefinite", time_limit=5)
-    assert growing.value == pytest.approx(at_once.value, rel=1e-3)
+    stages = RootParams(candidates=((15, ProofParams().to_the_end.rounds + 3),))
+    incumbent = Incumbent(instance, Limits(5))
+    Proof(incumbent, params=ProofParams(root=stages)).run([Root(certified=True, branches=False)])
+    assert incumbent.bound == pytest.approx(at_once.value, rel=1e-3)

@@ -108,8 +108,8 @@ def test_a_start_with_a_poor_assignment_can_be_continued(tmp_path):
 class InterruptedAtNewLine:
     """Ctrl-C at the first line of the phases of a proof that is not among those seen before."""
 
-    files = ("proofs/driver.py", "control/incumbent.py")
-    phases = ("_enumerate", "_linear", "_narrow", "_semidefinite", "_branch", "offer")
+    files = ("proofs/phases.py", "proofs/driver.py", "control/incumbent.py")
+    phases = ("__call__", "narrow", "_improve", "_take_apart", "offer")
 
     def __init__(self, seen):
         self.seen = seen
@@ -138,7 +138,7 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
         for selection in all_selections(instance)
     }
     second = np.array(sorted(values, key=values.get)[-2])
-    monkeypatch.setattr("qpopt.proofs.driver.search", lambda known, _: known.judge(second))
+    monkeypatch.setattr("qpopt.proofs.phases.search", lambda known, _: known.judge(second))
     seen = set()
     interrupted = True
     while interrupted:

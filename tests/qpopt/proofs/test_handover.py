@@ -19,7 +19,6 @@ from qpopt.errors import SolverFailure
 from qpopt.methods import projected
 from qpopt.methods.compact import run_compact
 from qpopt.problem.subproblem import subproblem
-from qpopt.proofs import handover as handing
 from qpopt.proofs.handover import hand_over
 from qpopt.solvers.registry import find_solver
 from tests.awkward import awkward_instances
@@ -30,9 +29,9 @@ def incumbent_of(instance, **limits):
     return Incumbent(instance, Limits(**limits))
 
 
-def ask_highs(incumbent, part):
+def ask_highs(incumbent, part, most_variables=4000):
     finish = partial(run_compact, solver=find_solver("highs"), quadratic=False)
-    return hand_over(incumbent, part, Limits(60.0, gap=0.0), finish)
+    return hand_over(incumbent, part, Limits(60.0, gap=0.0), finish, most_variables)
 
 
 @settings(max_examples=15)
@@ -69,10 +68,10 @@ def test_a_part_is_searched_and_what_is_outside_it_stays(instance, data):
     assert incumbent.bound >= expected - 1e-9 * max(1.0, abs(expected))
 
 
-def test_what_is_large_is_not_handed_over(monkeypatch):
-    monkeypatch.setattr(handing, "MOST_VARIABLES", 10)
+@pytest.mark.parametrize("most_variables", [12 * 5 - 1, 12 * 5])
+def test_what_is_large_is_not_handed_over(most_variables):
     incumbent = incumbent_of(qpopt.generate(12, 4, 4, 2))
-    assert not ask_highs(incumbent, subproblem(incumbent.instance))
+    assert not ask_highs(incumbent, subproblem(incumbent.instance), most_variables)
     assert incumbent.bound == inf
 
 

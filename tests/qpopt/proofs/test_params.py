@@ -1,14 +1,21 @@
 import pytest
 
 from qpopt import InvalidArgument, InvalidFile, generate, solve
-from qpopt.proofs.params import ProofParams, Share
+from qpopt.proofs.params import Patience, ProofParams, RootParams, Share
 
 
 def test_params_come_from_a_file(tmp_path):
     file = tmp_path / "params.toml"
-    file.write_text("core = 7\nslow = 1e-3\nsearch = [0.5, 2]\n")
+    file.write_text(
+        "core = 7\nto_the_end = [3, 0.1]\nsearch = [0.5, 2]\n[root]\ncandidates = [[9, 2]]\n"
+    )
     params = ProofParams.from_file(file)
-    assert params == ProofParams(core=7, slow=1e-3, search=Share(0.5, 2.0))
+    assert params == ProofParams(
+        core=7,
+        to_the_end=Patience(3, 0.1),
+        search=Share(0.5, 2.0),
+        root=RootParams(candidates=((9, 2),)),
+    )
     solution = solve(generate(12, 4, 4, 2), options={"params": str(file)})
     assert solution.status == "optimal"
 
@@ -18,8 +25,12 @@ def test_params_come_from_a_file(tmp_path):
     [
         ("cores = 7", "no proof parameter 'cores'; known are search, search_patience"),
         ("core = 1.5", "core must be a whole number of at least 0, not 1.5"),
-        ("slow = -1", "slow must be a number of at least 0, not -1"),
-        ("search = 3", "search must be a part and seconds, not 3"),
+        ("search_patience = -1", "search_patience must be a number of at least 0, not -1"),
+        ("search = 3", "search must be part and most, not 3"),
+        ("to_the_end = [1]", "to_the_end must be rounds and gain, not"),
+        ("[root]\ncandidate = []", "no proof parameter 'candidate'; known are candidates"),
+        ("root = 3", "root must be a table of names and values, not 3"),
+        ("[root]\ncandidates = [3]", "candidates must be pairs of a size and rounds, not"),
         ('search = [1, "x"]', "search must be a number of at least 0, not 'x'"),
     ],
 )

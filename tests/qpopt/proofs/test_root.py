@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpopt
+from qpopt.proofs.params import RootParams
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
@@ -39,18 +40,18 @@ def test_features_go_when_an_objective_is_known():
     assert root.bound >= best
 
 
-def test_growing_candidate_sets_end_with_all_features(monkeypatch):
-    monkeypatch.setattr("qpopt.proofs.root.CANDIDATES", ((12, 2), (20, 1)))
+def test_growing_candidate_sets_end_with_all_features():
+    params = RootParams(candidates=((12, 2), (20, 1)))
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
     best = qpopt.solve(instance, method="search", time_limit=0.3).objective
-    root = RootBound(instance)
+    root = RootBound(instance, params=params)
     for _ in range(3):
         root.advance()
         assert root.bound == np.inf
     for _ in range(12):
         root.advance()
     assert best <= root.bound < np.inf
-    hasty = RootBound(instance)
+    hasty = RootBound(instance, params=params)
     hasty.finish()
     assert best <= hasty.bound < np.inf
     assert len(hasty.certificate().steps) == 1

@@ -13,6 +13,7 @@ import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.thresholds import Group
+from qpopt.proofs.params import RootParams
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
@@ -134,11 +135,9 @@ def test_a_wrong_matrix_costs_its_deficit(proof):
 
 def test_a_matrix_far_from_definite_is_checked_closely():
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qpopt.proofs.root.CANDIDATES", ((12, 2),))
-        hasty = RootBound(instance)
-        hasty.advance()
-        hasty.finish()
+    hasty = RootBound(instance, params=RootParams(candidates=((12, 2),)))
+    hasty.advance()
+    hasty.finish()
     checked = check_certificate(instance, hasty.certificate())
     assert checked == pytest.approx(hasty.bound, rel=1e-7)
 

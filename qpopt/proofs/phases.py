@@ -1,0 +1,267 @@
+"""The phases of a proof: each makes less of what is open, and leaves the rest to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from qpopt.control.events import Phase
+from qpopt.problem.subproblem import Subproblem, subproblem
+from qpopt.proofs.driver import Proof
+from qpopt.proofs.handover import Finish, hand_over
+from qpopt.proofs.node import Node
+from qpopt.proofs.params import Patience, Share
+from qpopt.proofs.root import RootBound
+from qpopt.proofs.tree import Tree
+from qpopt.relaxations.linear import LinearRelaxation
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.search.budget import Budget
+from qpopt.search.enumeration import Relaxation, enumerate_part, n_selections
+from qpopt.search.local_search import search
+
+FEW_SELECTIONS = 10**8
+"""Below this, looking at all selections takes no longer than a search."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Look for a good solution by swaps.
+
+    Parameters
+    ----------
+    seconds
+        How long; None decides by the limits and by what it gains.
+    enumerates
+        Whether few selections are looked at one by one afterwards, so that little is enough.
+    """
+
+    seconds: float | None = None
+    enumerates: bool = True
+
+    def __call__(self, proof: Proof) -> None:
+        """Offer the incumbent what is found."""
+        params, patience = proof.params, None
+        seconds = self.seconds
+        if seconds is None:
+            seconds, patience = proof.time(params.search), params.search_patience
+            size = n_selections(subproblem(proof.instance))
+            if self.enumerates and size < params.most_selections:
+                few = size < FEW_SELECTIONS
+                seconds = min(seconds, params.quick_search if few else params.short_search)
+        search(proof.incumbent, Budget(proof.incumbent, seconds=seconds, patience=patience))
+
+
+class Enumeration:
+    """Look at all selections, if that is quickly done."""
+
+    def __call__(self, proof: Proof) -> None:
+        """Close the proof where all selections have been looked at."""
+        if _look_at_all(proof, subproblem(proof.instance), None, proof.params.enumeration):
+            proof.parts = ()
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Bound by the linear relaxation; without redundancy it also removes most features.
+
+    Parameters
+    ----------
+    cliques
+        Whether to bound redundancy by clique cuts; otherwise it counts as 0.
+    share
+        How much of the time it may take; by default what the params say.
+    """
+
+    cliques: bool = False
+    share: Share | None = None
+
+    def __call__(self, proof: Proof) -> None:
+        """Tighten the bound and leave what no better solution can do without."""
+        sub = subproblem(proof.instance)
+        if not sub.n_select:
+            return
+        params = proof.params
+        share = self.share or (params.linear if sub.R.any() else params.linear_alone)
+        clock = proof.clock(share)
+        incumbent = proof.incumbent
+        incumbent.enter(Phase.LINEAR, "linear relaxation")
+        relaxation = LinearRelaxation(sub, cliques=self.cliques)
+        more = True
+        while True:
+            found, objective = relaxation.value(), incumbent.objective
+            incumbent.tighten(found.value)
+            undecided = (found.with_feature > objective) & (found.without_feature > objective)
+            forced = sub.free[found.without_feature <= objective]
+            proof.narrow(sub.free[undecided], np.union1d(sub.included, forced))
+            if not more or clock.over:
+                return
+            more = relaxation.advance(max(0.1, inf if clock.remaining is None else clock.remaining))
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Let the MIP solver try, if the model of what is left is small.
+
+    Parameters
+    ----------
+    finish
+        Solves the instance of an incumbent by a MIP solver.
+    """
+
+    finish: Finish
+
+    def __call__(self, proof: Proof) -> None:
+        """Offer the incumbent the solver's solution and bound."""
+        (part,) = proof.parts
+        rest = subproblem(proof.instance, part.free, part.included)
+        _hand_over(proof, rest, self.finish, proof.params.solver)
+
+
+@dataclass(frozen=True)
+class Root:
+    """Bound everything that is left by the semidefinite relaxation.
+
+    Parameters
+    ----------
+    certified
+        Whether the bound must stand for itself, without what other phases decided.
+    branches
+        Whether branching follows: then it ends as soon as that pays.
+    """
+
+    certified: bool = False
+    branches: bool = True
+
+    def __call__(self, proof: Proof) -> None:
+        """Improve the bound until nothing is left, time is up, or something else pays more."""
+        params = proof.params
+        if self.certified:
+            # A certificate has no words for what the linear relaxation has decided.
+            proof.root = root = RootBound(proof.instance, params=params.root)
+        else:
+            (part,) = proof.parts
+            proof.root = root = RootBound(
+                proof.instance, free=part.free, included=part.included, params=params.root
+            )
+        if not self.branches:
+            _improve(proof, root, params.to_the_end)
+            return
+        patience = params.before_branching
+        while True:
+            _improve(proof, root, patience)
+            over = root.finished or proof.incumbent.proven or proof.out_of_time()
+            if over or root.n_free <= params.branch_below:
+                return
+            if _take_apart(proof, root, in_any_case=patience.rounds > params.most_patience):
+                return
+            # What does not pay now may pay with a better bound.
+            patience = patience._replace(rounds=2 * patience.rounds)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Branch and bound on the parts that are left.
+
+    Parameters
+    ----------
+    enumerates
+        Whether all selections of a part are looked at where they are few.
+    finish
+        Solves the instance of an incumbent by a MIP solver; None where there is none.
+    """
+
+    enumerates: bool = True
+    finish: Finish | None = None
+
+    def __call__(self, proof: Proof) -> None:
+        """Go on until nothing better is left, or time is up."""
+        start = None if proof.root is None else proof.root.iterate
+        if proof.root is not None and len(proof.parts) == 1 and self._end_at_once(proof, start):
+            return
+        bound = proof.incumbent.bound
+        nodes = [
+            Node(proof.instance, part.free, part.included, min(part.bound, bound), start)
+            for part in proof.parts
+        ]
+        most_selections = proof.params.most_selections if self.enumerates else 0
+        proof.tree = Tree(proof.incumbent, nodes, most_selections)
+        proof.tree.run(proof.pause)
+
+    def _end_at_once(self, proof: Proof, start: SemidefiniteRelaxation | None) -> bool:
+        """Look at all selections of the only part, or hand it over; tell whether that was the end.
+
+        Parameters
+        ----------
+        proof
+            The proof.
+        start
+            The iterate of the root; what it proves is of use only where it is one of this part.
+        """
+        (part,) = proof.parts
+        rest = subproblem(proof.instance, part.free, part.included)
+        same = start is not None and np.array_equal(start.sub.free, rest.free)
+        relaxation = start.relaxation() if start is not None and same else None
+        share = proof.params.enumeration_after_bounds
+        if self.enumerates and _look_at_all(proof, rest, relaxation, share):
+            return True
+        return self.finish is not None and _hand_over(
+            proof, rest, self.finish, proof.params.solver_after_bounds
+        )
+
+
+def _look_at_all(
+    proof: Proof, rest: Subproblem, relaxation: Relaxation | None, share: Share
+) -> bool:
+    """Look at all selections that are left, if they are few; tell whether all were."""
+    few = n_selections(rest) < proof.params.most_selections
+    if not few or not 0 < rest.n_select <= rest.n_free:
+        return False
+    note = f"looking at all selections of {rest.n_free} features"
+    proof.incumbent.enter(Phase.ENUMERATION, note)
+    done = enumerate_part(proof.incumbent, rest, proof.time(share), relaxation)
+    if done:
+        proof.incumbent.tighten(proof.incumbent.objective)
+    return done
+
+
+def _hand_over(proof: Proof, rest: Subproblem, finish: Finish, share: Share) -> bool:
+    """Hand what is left to the MIP solver, if it is small; tell whether the gap is closed.
+
+    What is better by less than the gap may still be there, so the part stays open.
+    """
+    if not 0 < rest.n_select <= rest.n_free:
+        return False
+    limits = proof.incumbent.clock.share(*share)
+    return hand_over(proof.incumbent, rest, limits, finish, proof.params.most_variables)
+
+
+def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
+    """Improve the root bound until nothing is left, time is up, or it hardly changes."""
+    incumbent = proof.incumbent
+    recent: list[float] = []
+    while not (root.finished or incumbent.proven or proof.pause()):
+        root.know(incumbent.objective)
+        root.advance(proof.out_of_time)
+        incumbent.tighten(root.bound)
+        incumbent.enter(Phase.ROOT, f"{root.n_free} features free")
+        proof.narrow(root.free, root.included)
+        recent.append(root.latest)
+        if patience.ends(recent):
+            break
+    root.know(incumbent.objective)
+    root.finish(proof.out_of_time)
+    incumbent.tighten(root.bound)
+    proof.narrow(root.free, root.included)
+
+
+def _take_apart(proof: Proof, root: RootBound, *, in_any_case: bool) -> bool:
+    """Split the most promising features off, if that leaves the others with better bounds."""
+    proof.incumbent.enter(Phase.ROOT, f"{root.n_free} features free, each by itself")
+    parts = root.parts(proof.params.core, proof.out_of_time)
+    least = proof.params.worth_taking_apart * (root.bound - proof.incumbent.objective)
+    pays = in_any_case or len(parts) == 1 or root.bound - parts[1].bound >= least
+    if pays:
+        proof.parts = parts
+    return pays
