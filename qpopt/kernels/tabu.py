@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from qpopt.kernels.auction import uniqueness_cost
+from qpopt.kernels.random import next_random
 from qpopt.kernels.swap import swap
 
 BARRED = np.int32(-(2**30))
@@ -20,17 +21,6 @@ UNCORRECTED = 4
 """Every so many steps the correction is left out: where classes are equal it leads astray."""
 WIDEST_MARGIN = 2**28
 """Wide enough for every swap, too narrow for one that is barred."""
-
-
-@numba.njit(cache=True)
-def next_random(state):  # type: ignore[no-untyped-def]
-    """Advance a one-element uint64 xorshift state and return 63 random bits."""
-    x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state[0] = x
-    return np.int64(x >> np.uint64(1))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import subproblem
-from qpopt.relaxations.semidefinite import ROUNDS_PER_CUTS, SemidefiniteRelaxation
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration
 from qpopt.search.local_search import search
@@ -27,5 +27,5 @@ def compile_loops() -> None:
     search(incumbent, Budget(incumbent, steps=1), most_selections=0)
     Enumeration(subproblem(instance)).advance(0.0, 0)
     semidefinite = SemidefiniteRelaxation(subproblem(instance))
-    for _ in range(ROUNDS_PER_CUTS + 1):
+    for _ in range(semidefinite.params.rounds_per_cuts + 1):
         semidefinite.round(1)

@@ -14,7 +14,7 @@ from qpopt.problem.objective import best_assignment
 from qpopt.problem.subproblem import Floats, Indices, Part, subproblem
 from qpopt.proofs.certificate import Certificate, Step
 from qpopt.relaxations.ranking import FeatureRanking
-from qpopt.relaxations.semidefinite import STEPS_PER_ROUND, SemidefiniteRelaxation
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
 CANDIDATES = ((350, 8), (900, 12), (1400, 2))
 """Sizes of the candidate sets that warm the iterate up, and the rounds spent on each."""
@@ -144,7 +144,7 @@ class RootBound:
         whole = current.sub.n_free == self._sub.n_free
         large = current.sub.n_free > CANDIDATES[-1][0]
         often = large and current.sub.n_classes <= MANY_CLASSES
-        current.round(STEPS_AT_FULL_SIZE if often else STEPS_PER_ROUND, stop)
+        current.round(STEPS_AT_FULL_SIZE if often else None, stop)
         self._rounds_left -= 1
         if whole:
             estimate = self.latest = current.estimate()
