@@ -12,19 +12,34 @@ which is linear in s like a threshold cut.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
+from scipy.sparse import block_array, eye_array, kron
 
 Vector = NDArray[np.float64]
 
-LARGEST_GROUP = 8
-
 LOWEST_WEIGHT = 1e-9
 """What is selected less than this is not selected."""
+
+
+@dataclass(frozen=True)
+class OverlapParams:
+    """Which groups of classes get an overlap cut.
+
+    Parameters
+    ----------
+    most_groups
+        How many at once.
+    largest_group
+        The most classes of a group; the linear program of a cut grows with their square.
+    """
+
+    most_groups: int = 60
+    largest_group: int = 8
 
 
 class OverlapCut(NamedTuple):
@@ -87,32 +102,23 @@ def best_overlap(A: Vector, classes: tuple[int, ...], weight: Vector, k: int) ->
 def _limited_overlap(rows: Vector, weight: Vector, k: int) -> tuple[Vector, float] | None:
     """Solve the small linear program; return its multipliers, or None where it fails."""
     q, n = rows.shape
-    objective = np.concatenate([-rows.ravel(), np.zeros(n)])
-    feature = np.tile(np.arange(n), q)
-    taken = np.arange(q * n)
-    each = coo_array((np.ones(q * n), (taken // n, taken)), shape=(q, q * n + n))
-    entries, index, column, limit = [], [], [], []
-    for j in range(1, q):
-        # o_d ≥ j · (how many take d) − s_d j(j + 1)/2
-        first = (j - 1) * n
-        entries += [np.full(q * n, float(j)), np.full(n, -1.0)]
-        index += [first + feature, first + np.arange(n)]
-        column += [taken, q * n + np.arange(n)]
-        limit.append(weight * j * (j + 1) / 2)
-    last = (q - 1) * n
-    entries.append(np.ones(n))
-    index.append(np.full(n, last))
-    column.append(q * n + np.arange(n))
-    limit.append(np.array([(k - 1) * q * (q - 1) / 2]))
-    overlaps = coo_array(
-        (np.concatenate(entries), (np.concatenate(index), np.concatenate(column))),
-        shape=(last + 1, q * n + n),
+    one, level = eye_array(n), np.arange(1.0, q)[:, None]
+    # For j = 1, …, q − 1: o_d ≥ j · (how many take d) − s_d j(j + 1)/2. Then Σ o_d is limited.
+    overlaps = block_array(
+        [
+            [kron(kron(level, np.ones((1, q))), one), kron(np.ones((q - 1, 1)), -one)],
+            [None, np.ones((1, n))],
+        ]
     )
-    upper = np.concatenate([np.tile(weight, q), np.full(n, np.inf)])
+    limits = np.append(
+        np.kron(level[:, 0] * (level[:, 0] + 1) / 2, weight), (k - 1) * q * (q - 1) / 2
+    )
+    each = kron(eye_array(q, q + 1), np.ones((1, n)))
+    upper = np.append(np.tile(weight, q), np.full(n, np.inf))
     result = linprog(
-        objective,
+        np.append(-rows.ravel(), np.zeros(n)),
         A_ub=overlaps.tocsr(),
-        b_ub=np.concatenate(limit),
+        b_ub=limits,
         A_eq=each.tocsr(),
         b_eq=np.full(q, float(k)),
         bounds=np.column_stack([np.zeros(len(upper)), upper]),
@@ -143,7 +149,9 @@ def shares(order: NDArray[np.integer], weight: Vector, k: int) -> Vector:
     return share
 
 
-def crowded_groups(share: Vector, weight: Vector, k: int, most: int) -> list[tuple[int, ...]]:
+def crowded_groups(
+    share: Vector, weight: Vector, k: int, params: OverlapParams = OverlapParams()
+) -> list[tuple[int, ...]]:
     """Return groups of classes that share more than k − 1 features in the average of their pairs.
 
     Where a feature is half selected and two classes take all of that half, they share half of it:
@@ -157,22 +165,22 @@ def crowded_groups(share: Vector, weight: Vector, k: int, most: int) -> list[tup
         How much every feature is selected.
     k
         The number of features of a class.
-    most
-        The largest number of groups.
+    params
+        How many groups, and of what size.
     """
     taken = share / np.sqrt(np.maximum(weight, LOWEST_WEIGHT))
     together = taken @ taken.T
     np.fill_diagonal(together, 0.0)
     groups: dict[tuple[int, ...], float] = {}
     first, second = np.nonzero(np.triu(together > k - 1 + 1e-6, 1))
-    closest = np.argsort(-together[first, second], kind="stable")[: 2 * most]
+    closest = np.argsort(-together[first, second], kind="stable")[: 2 * params.most_groups]
     first, second = first[closest], second[closest]
     for c, other in zip(first.tolist(), second.tolist(), strict=True):
         members = [c, other]
         total = together[c] + together[other]
         excess = float(together[c, other]) - (k - 1)
         groups[tuple(members)] = excess
-        while len(members) < LARGEST_GROUP:
+        while len(members) < params.largest_group:
             total[members] = -np.inf
             best = int(total.argmax())
             gain = float(total[best]) - len(members) * (k - 1)
@@ -182,4 +190,4 @@ def crowded_groups(share: Vector, weight: Vector, k: int, most: int) -> list[tup
             members.append(best)
             total = total + together[best]
             groups[tuple(sorted(members))] = excess
-    return sorted(groups, key=lambda group: -groups[group])[:most]
+    return sorted(groups, key=lambda group: -groups[group])[: params.most_groups]

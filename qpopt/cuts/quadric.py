@@ -11,29 +11,44 @@ X_ij ≤ X_ii; with two in `plus` it is a triangle X_ij + X_ik ≤ X_ii + X_jk.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.kernels.admm import add_cuts, cut_values, sweep_cuts
-from qpopt.kernels.quadric_cuts import grow_cuts
+from qpopt.kernels.quadric_cuts import add_cuts, cut_values, grow_cuts, sweep_cuts
 from qpopt.problem.subproblem import Floats, Indices
 
-STARTS = 20
-"""For every feature, how many of those most often selected with it a search for cuts starts at."""
 
-LEVELS = 3
-"""For every feature, up to which level a search for cuts with nothing in `minus` starts."""
+@dataclass(frozen=True)
+class QuadricParams:
+    """How cuts on X are looked for.
 
-LARGEST = 9
-"""The most features of a cut; larger ones slow the iteration down more than they tighten it."""
+    Parameters
+    ----------
+    starts
+        For every feature, how many of those most often selected with it a search starts at.
+    levels
+        For every feature, up to which level a search with nothing in `minus` starts.
+    largest
+        The most features of a cut; larger ones slow the iteration down more than they tighten it.
+    most_new
+        Cuts added at once, the deepest ones.
+    lowest_diagonal
+        Features that are selected less are not looked at.
+    lowest_violation, least_gain
+        By how much X must violate a cut worth having, and what one more feature must add to that.
+    """
 
-MOST_NEW = 8000
-"""Cuts added at once, the deepest ones."""
-
-LOWEST_DIAGONAL = 1e-3
-LOWEST_VIOLATION = 1e-3
+    starts: int = 20
+    levels: int = 3
+    largest: int = 9
+    most_new: int = 8000
+    lowest_diagonal: float = 1e-3
+    lowest_violation: float = 1e-3
+    least_gain: float = 1e-6
 
 
 class QuadricCut(NamedTuple):
@@ -48,9 +63,57 @@ class QuadricCut(NamedTuple):
         """The right side of the cut."""
         return 0.5 * self.level * (self.level + 1)
 
+    def renumbered(self, number: Sequence[int]) -> QuadricCut:
+        """Return the cut with other numbers of the features, those below 0 left out."""
+        plus, minus = (
+            tuple(number[d] for d in side if number[d] >= 0) for side in (self.plus, self.minus)
+        )
+        return QuadricCut(self.level, plus, minus)
+
+
+class CutEntries(NamedTuple):
+    """What the compiled loops need of cuts.
+
+    Parameters
+    ----------
+    start
+        Where the entries of every cut begin, and where those of the last one end.
+    row, column, weight
+        The entries: the left side of a cut is Σ weight · X[row, column].
+    squares
+        The squared norm of the symmetric matrix of every cut.
+    """
+
+    start: Indices
+    row: Indices
+    column: Indices
+    weight: NDArray[np.float64]
+    squares: NDArray[np.float64]
+
+
+def _entries(cuts: Sequence[QuadricCut]) -> CutEntries:
+    start, row, column = [0], list[int](), list[int]()
+    weight: list[float] = []
+    for level, plus, minus in cuts:
+        members = plus + minus
+        signs = [1.0] * len(plus) + [-1.0] * len(minus)
+        row += members
+        column += members
+        weight += [float(level)] * len(plus) + [-1.0 - level] * len(minus)
+        for p, j in enumerate(members):
+            row += [j] * p
+            column += members[:p]
+            weight += [-signs[p] * sign for sign in signs[:p]]
+        start.append(len(row))
+    rows, columns = np.array(row, dtype=np.int64), np.array(column, dtype=np.int64)
+    weights = np.array(weight)
+    squares = np.where(rows == columns, 1.0, 0.5) * weights**2
+    norms = np.add.reduceat(squares, start[:-1]) if cuts else np.zeros(0)
+    return CutEntries(np.array(start, dtype=np.int64), rows, columns, weights, norms)
+
 
 class QuadricCuts:
-    """Cuts with their multipliers, held as one list of entries (row, column, weight).
+    """Cuts with their multipliers.
 
     Parameters
     ----------
@@ -60,38 +123,13 @@ class QuadricCuts:
         One for every cut, non-negative; 0 by default.
     """
 
-    def __init__(
-        self, cuts: list[QuadricCut] | None = None, multipliers: Floats | None = None
-    ) -> None:
-        self.cuts = list(cuts or [])
+    def __init__(self, cuts: Iterable[QuadricCut] = (), multipliers: Floats | None = None) -> None:
+        self.cuts = list(cuts)
         self.multipliers: NDArray[np.float64] = np.zeros(len(self.cuts))
         if multipliers is not None:
             self.multipliers[:] = multipliers
         self.limits = np.array([cut.limit for cut in self.cuts])
-        start = [0]
-        row: list[int] = []
-        column: list[int] = []
-        weight: list[float] = []
-        for level, plus, minus in self.cuts:
-            members = plus + minus
-            signs = [1.0] * len(plus) + [-1.0] * len(minus)
-            row += members
-            column += members
-            weight += [float(level)] * len(plus) + [-1.0 - level] * len(minus)
-            for p, j in enumerate(members):
-                row += [j] * p
-                column += members[:p]
-                weight += [-signs[p] * sign for sign in signs[:p]]
-            start.append(len(row))
-        self._entries = (
-            np.array(start, dtype=np.int64),
-            np.array(row, dtype=np.int64),
-            np.array(column, dtype=np.int64),
-            np.array(weight),
-        )
-        on_diagonal = self._entries[1] == self._entries[2]
-        squares = np.where(on_diagonal, 1.0, 0.5) * self._entries[3] ** 2
-        self._squares = np.add.reduceat(squares, start[:-1]) if self.cuts else np.zeros(0)
+        self._entries = _entries(self.cuts)
 
     def __len__(self) -> int:
         return len(self.cuts)
@@ -99,17 +137,16 @@ class QuadricCuts:
     @property
     def paid(self) -> float:
         """What the limits of the cuts add to the dual value."""
-        return float(self.multipliers @ self.limits) if len(self) else 0.0
+        return float(self.multipliers @ self.limits)
 
     def values(self, M: Floats) -> NDArray[np.float64]:
         """Return the left side of every cut at M."""
-        result = np.zeros(len(self))
-        cut_values(M, *self._entries, result)
+        result: NDArray[np.float64] = cut_values(M, self._entries)
         return result
 
     def add_to(self, M: Floats, factors: NDArray[np.float64]) -> None:
         """Add the symmetric matrices of the cuts, each times its factor, to M."""
-        add_cuts(M, *self._entries, factors)
+        add_cuts(M, self._entries, factors)
 
     def step(self, M: Floats, penalty: float) -> NDArray[np.float64]:
         """Improve the multipliers so that M becomes smaller; return by how much each has changed.
@@ -122,95 +159,66 @@ class QuadricCuts:
             How much its squared norm counts, compared with what the limits of the cuts cost.
         """
         old = self.multipliers
-        new = old.copy()
-        sweep_cuts(M, *self._entries, self._squares, self.limits / penalty, new)
-        self.multipliers = new
-        return new - old
+        self.multipliers = old.copy()
+        sweep_cuts(M, self._entries, self.limits / penalty, self.multipliers)
+        return self.multipliers - old
 
     def useful(self) -> list[int]:
         """Return the cuts that matter: those with a positive multiplier."""
         return [int(r) for r in np.flatnonzero(self.multipliers > 0.0)]
 
-    def restricted(self, position: Indices, included: Indices) -> QuadricCuts:
-        """Return what the cuts say once some features are decided.
-
-        Parameters
-        ----------
-        position
-            For every present feature its new number, or −1 where it is decided.
-        included
-            The present features that are decided by selecting them.
-        """
+    def renumbered(self, position: Indices, included: Indices) -> QuadricCuts:
+        """Return what the cuts that matter say once features are decided, as for splits."""
         selected = set(included.tolist())
         new = position.tolist()
         multipliers: dict[QuadricCut, float] = {}
         for r in self.useful():
-            level, plus, minus = self.cuts[r]
-            level += sum(d in selected for d in minus) - sum(d in selected for d in plus)
-            left = QuadricCut(
-                level,
-                tuple(new[d] for d in plus if new[d] >= 0),
-                tuple(new[d] for d in minus if new[d] >= 0),
-            )
+            cut = self.cuts[r]
+            level = cut.level + len(selected & set(cut.minus)) - len(selected & set(cut.plus))
+            left = cut.renumbered(new)._replace(level=level)
             if len(left.plus) + len(left.minus) > 1:
                 multipliers[left] = multipliers.get(left, 0.0) + float(self.multipliers[r])
-        return QuadricCuts(list(multipliers), np.array(list(multipliers.values())))
+        return QuadricCuts(multipliers, np.array(list(multipliers.values())))
 
-    def renewed(self, X: Floats) -> QuadricCuts:
+    def renewed(self, X: Floats, params: QuadricParams = QuadricParams()) -> QuadricCuts:
         """Return the useful cuts together with new ones that X violates."""
-        kept = self.useful()
-        cuts = [self.cuts[r] for r in kept]
-        known = set(cuts)
-        cuts += [cut for cut in separate(X) if cut not in known]
-        multipliers = np.zeros(len(cuts))
-        multipliers[: len(kept)] = self.multipliers[kept]
-        return QuadricCuts(cuts, multipliers)
+        kept = {self.cuts[r]: self.multipliers[r] for r in self.useful()}
+        kept |= {cut: 0.0 for cut in separate(X, params) if cut not in kept}
+        return QuadricCuts(kept, np.array(list(kept.values())))
 
 
-def separate(X: Floats) -> list[QuadricCut]:
+def separate(X: Floats, params: QuadricParams = QuadricParams()) -> list[QuadricCut]:
     """Return cuts that X violates, the deepest first."""
-    used = np.flatnonzero(np.diagonal(X) > LOWEST_DIAGONAL)
+    used = np.flatnonzero(np.diagonal(X) > params.lowest_diagonal)
     n = len(used)
     if n < 2:
         return []
     inner = np.ascontiguousarray(X[np.ix_(used, used)], dtype=np.float64)
-    starts = min(STARTS, n - 1)
+    starts = min(params.starts, n - 1)
     others = inner.copy()
     np.fill_diagonal(others, -np.inf)
     partners = np.argpartition(-others, starts - 1, axis=1)[:, :starts]
-    most = n * (2 * starts + LEVELS)
-    members = np.zeros((most, LARGEST), dtype=np.int64)
-    signs = np.zeros((most, LARGEST), dtype=np.int64)
-    levels, violations = np.zeros(most, dtype=np.int64), np.zeros(most)
-    count = grow_cuts(inner, partners, LEVELS, LOWEST_VIOLATION, members, signs, levels, violations)
-    found = _violated_pairs(inner)
-    for r in range(count):
-        size = np.count_nonzero(signs[r])
-        cut = QuadricCut(
-            int(levels[r]),
-            tuple(sorted(members[r][signs[r] > 0].tolist())),
-            tuple(sorted(members[r][signs[r] < 0].tolist())),
-        )
-        found[cut] = float(violations[r]) / np.sqrt(size * (size + 1) / 2)
-    deepest = sorted(found, key=lambda cut: -found[cut])[:MOST_NEW]
+    grown = grow_cuts(
+        inner, partners, params.levels, params.largest, params.lowest_violation, params.least_gain
+    )
+    found = _violated_pairs(inner, params.lowest_violation)
+    for members, signs, level, violation in zip(*grown, strict=True):
+        plus, minus = (tuple(np.sort(members[sign * signs > 0]).tolist()) for sign in (1, -1))
+        size = len(plus) + len(minus)
+        found[QuadricCut(int(level), plus, minus)] = violation / np.sqrt(size * (size + 1) / 2)
+    deepest = sorted(found, key=lambda cut: -found[cut])[: params.most_new]
     names = used.tolist()
-    return [
-        QuadricCut(level, tuple(names[d] for d in plus), tuple(names[d] for d in minus))
-        for level, plus, minus in deepest
-    ]
+    return [cut.renumbered(names) for cut in deepest]
 
 
-def _violated_pairs(X: Floats) -> dict[QuadricCut, float]:
+def _violated_pairs(X: Floats, lowest: float) -> dict[QuadricCut, float]:
     """Return the violated ones among X_ij ≤ X_ii and X_ii + X_jj ≤ 1 + X_ij, and by how much."""
     x = np.diagonal(X)
     more = X - x[:, None]
     both = np.triu(x[:, None] + x[None, :] - 1.0 - X, 1)
     found = {
-        QuadricCut(0, (int(j),), (int(i),)): float(more[i, j])
-        for i, j in np.argwhere(more > LOWEST_VIOLATION)
+        QuadricCut(0, (j,), (i,)): float(more[i, j]) for i, j in np.argwhere(more > lowest).tolist()
     }
-    found |= {
-        QuadricCut(1, (int(i), int(j)), ()): float(both[i, j])
-        for i, j in np.argwhere(both > LOWEST_VIOLATION)
+    return found | {
+        QuadricCut(1, (i, j), ()): float(both[i, j]) for i, j in np.argwhere(both > lowest).tolist()
     }
-    return found

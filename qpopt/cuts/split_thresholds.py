@@ -10,7 +10,8 @@ about which of its columns a class will get makes it much stronger.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,23 +27,62 @@ from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
 Vector = NDArray[np.float64]
 
-NEW_PER_CLASS = 2
-LOWEST_DIAGONAL = 0.01
-"""Features selected less than this, or left out less, make no split worth having."""
 
-MOST_IDLE = 4
-"""For how many rounds a cut is kept that has no share."""
+@dataclass(frozen=True)
+class SplitParams:
+    """How split threshold cuts are found and weighed.
 
-SWEEPS = 3
-"""How often the shares are improved in one step."""
+    Parameters
+    ----------
+    new_per_class
+        The most cuts that a class gets at once, the strongest ones.
+    lowest_diagonal
+        Features selected less than this, or left out less, make no split worth having.
+    most_idle
+        For how many rounds a cut is kept that has no share.
+    sweeps
+        How often the shares are improved in one step.
+    power_steps, caution
+        Steps of the power iteration that tells how strongly shares act, and the factor on what it
+        tells, which is a little too small.
+    """
 
-POWER_STEPS = 8
-CAUTION = 1.2
-"""Factor on the estimates of the largest eigenvalues, which are a little too small."""
+    new_per_class: int = 2
+    lowest_diagonal: float = 0.01
+    most_idle: int = 4
+    sweeps: int = 3
+    power_steps: int = 8
+    caution: float = 1.2
 
 
-@dataclass(frozen=True, eq=False)
-class SplitThresholdCuts:
+class ClassColumns(NamedTuple):
+    """The columns that every class chooses from, best first.
+
+    Parameters
+    ----------
+    order, values
+        The columns of every class by falling similarity, free features before included ones, and
+        the similarities.
+    n_free, n_select, n_per_class
+        Those of the subproblem.
+    """
+
+    order: NDArray[np.int32]
+    values: Vector
+    n_free: int
+    n_select: int
+    n_per_class: int
+
+
+def class_columns(sub: Subproblem) -> ClassColumns:
+    """Sort the columns of every class."""
+    columns = sub.columns()
+    order = np.argsort(-columns, axis=1, kind="stable").astype(np.int32)
+    values = np.take_along_axis(columns, order, axis=1)
+    return ClassColumns(order, values, sub.n_free, sub.n_select, sub.n_per_class)
+
+
+class SplitThresholdCuts(NamedTuple):
     """Cuts and their shares, ordered by class; every class has at least one.
 
     Parameters
@@ -64,18 +104,9 @@ class SplitThresholdCuts:
     otherwise: Vector
     shares: Vector
 
-    def __len__(self) -> int:
-        return len(self.classes)
-
     def chosen(self, which: NDArray[np.bool_] | Indices) -> SplitThresholdCuts:
         """Return some of the cuts."""
-        return SplitThresholdCuts(
-            self.classes[which],
-            self.feature[which],
-            self.given[which],
-            self.otherwise[which],
-            self.shares[which],
-        )
+        return SplitThresholdCuts._make(part[which] for part in self)
 
     def useful(self) -> SplitThresholdCuts:
         """Return the cuts with a share."""
@@ -93,9 +124,15 @@ class SplitThresholdCuts:
         """
         selected = np.isin(self.feature, included)
         moved = np.where(self.feature >= 0, position[self.feature], -1)
-        return replace(
-            self, feature=moved, otherwise=np.where(selected, self.given, self.otherwise)
+        return self._replace(
+            feature=moved, otherwise=np.where(selected, self.given, self.otherwise)
         )
+
+
+def no_cuts() -> SplitThresholdCuts:
+    """Return cuts of no class."""
+    nothing, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return SplitThresholdCuts(nothing, nothing, zero, zero, zero)
 
 
 class SplitThresholds:
@@ -107,34 +144,25 @@ class SplitThresholds:
         The problem whose classes are bounded.
     cuts
         Cuts to start with; without any, `renew` first.
+    params
+        How cuts are found and weighed.
     """
 
-    def __init__(self, sub: Subproblem, cuts: SplitThresholdCuts | None = None) -> None:
-        nothing, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
-        self.cuts = SplitThresholdCuts(nothing, nothing, zero, zero, zero) if cuts is None else cuts
-        self._sub = sub
-        columns = sub.columns()
-        order = np.argsort(-columns, axis=1, kind="stable").astype(np.int32)
-        self._sorted = (order, np.take_along_axis(columns, order, axis=1))
+    def __init__(
+        self,
+        sub: Subproblem,
+        cuts: SplitThresholdCuts | None = None,
+        params: SplitParams = SplitParams(),
+    ) -> None:
+        self.columns = class_columns(sub)
+        self._params = params
+        self.cuts = no_cuts() if cuts is None else cuts
+        self._idle: Indices = np.zeros(len(self.cuts.classes), dtype=np.int64)
         self._curvatures: Vector | None = None
-        self._idle: Indices = np.zeros(len(self.cuts), dtype=np.int64)
-        self._count_starts()
 
     @property
-    def order(self) -> NDArray[np.int32]:
-        """The columns of every class by falling similarity."""
-        return self._sorted[0]
-
-    @property
-    def values(self) -> Vector:
-        """The similarities in that order."""
-        return self._sorted[1]
-
-    def copy(self) -> SplitThresholds:
-        """Return cuts that go their own way from here."""
-        twin = object.__new__(SplitThresholds)
-        twin.__dict__.update(self.__dict__)
-        return twin
+    def _start(self) -> Indices:
+        return np.searchsorted(self.cuts.classes, np.arange(len(self.columns.order) + 1))
 
     def renew(self, X: Floats) -> Vector:
         """Add the strongest cuts at X, and forget those that have had no share for long.
@@ -151,44 +179,39 @@ class SplitThresholds:
         NDArray
             What the strongest cut of every class gives at X.
         """
-        sub, cuts = self._sub, self.cuts
-        shape = (sub.n_classes, NEW_PER_CLASS)
-        feature = np.zeros(shape, dtype=np.int64)
-        given, otherwise, gains = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        best_splits(
-            *self._sorted, X, sub.n_per_class, LOWEST_DIAGONAL,
-            feature, given, otherwise, gains,
-        )  # fmt: skip
+        cuts, params = self.cuts, self._params
+        feature, given, otherwise, gains = best_splits(
+            self.columns, X, params.new_per_class, params.lowest_diagonal
+        )
         idle = np.where(cuts.shares > 0.0, 0, self._idle + 1)
-        before: Vector = np.full(sub.n_classes, np.inf)
-        if len(cuts):
+        shares = np.zeros(gains.shape)
+        before: Vector = np.full(len(gains), np.inf)
+        if len(cuts.classes):
             before = np.add.reduceat(cuts.shares * self.at(X), self._start[:-1])
+        else:
+            shares[:, 0] = 1.0
         new = gains < before[:, None]
         # A cut without a split stands in both places where no split is stronger.
         new[:, 1:] &= feature[:, 1:] >= 0
-        shares = np.zeros(shape)
-        if not len(cuts):
-            shares[:, 0] = 1.0
         found = SplitThresholdCuts(
             np.nonzero(new)[0], feature[new], given[new], otherwise[new], shares[new]
         )
-        kept = idle < MOST_IDLE
+        kept = idle < params.most_idle
         self.cuts, self._idle = _merged(cuts.chosen(kept), found, idle[kept])
-        self._count_starts()
+        self._curvatures = None
         strongest: Vector = gains[:, 0]
         return strongest
 
     def at(self, M: Floats) -> Vector:
         """Return what every cut gives at M."""
-        result = np.zeros(len(self.cuts))
-        split_values(*self._sorted, *self._problem(), M, result)
+        result: Vector = split_values(self.columns, self.cuts, M)
         return result
 
     def add_to(self, M: Floats, factors: Vector) -> None:
         """Add the symmetric matrices of the cuts, each times its factor, to M."""
-        add_splits(*self._sorted, *self._problem(), factors, M)
+        add_splits(self.columns, self.cuts, factors, M)
 
-    def step(self, residual: Floats, left: Vector, sweeps: int = SWEEPS) -> Vector:
+    def step(self, residual: Floats, left: Vector, sweeps: int | None = None) -> Vector:
         """Move the shares so that a residual becomes smaller; return by how much each has changed.
 
         Parameters
@@ -198,67 +221,33 @@ class SplitThresholds:
         left
             How much of every class these cuts stand for.
         sweeps
-            How often to go through the classes.
+            How often to go through the classes; by default as the params say.
         """
-        cuts = self.cuts
-        curvature = self._curvature() * left**2
-        lengths = 1.0 / np.maximum(CAUTION * curvature, 1e-12)
+        cuts, params, start = self.cuts, self._params, self._start
+        if self._curvatures is None:
+            self._curvatures = share_curvatures(self.columns, cuts, start, params.power_steps)
+        lengths = 1.0 / np.maximum(params.caution * self._curvatures * left**2, 1e-12)
         shares = cuts.shares.copy()
-        m, k, _, *problem = self._problem()
-        for _ in range(sweeps):
-            sweep_shares(
-                *self._sorted, m, k, *problem, self._start, left, lengths, shares, residual
-            )
-        self.cuts = replace(cuts, shares=shares)
+        for _ in range(params.sweeps if sweeps is None else sweeps):
+            sweep_shares(self.columns, cuts, start, left, lengths, shares, residual)
+        self.cuts = cuts._replace(shares=shares)
         change: Vector = shares - cuts.shares
         return change
-
-    def _curvature(self) -> Vector:
-        """Return, for every class, how strongly its shares act; found anew for new cuts only."""
-        if self._curvatures is None:
-            n = self._sub.n_free
-            self._curvatures = np.zeros(self._sub.n_classes)
-            m, k, _, *problem = self._problem()
-            share_curvatures(
-                *self._sorted, m, k, *problem, self._start, POWER_STEPS,
-                np.zeros((n, n), dtype=np.float32), self._curvatures,
-            )  # fmt: skip
-        return self._curvatures
-
-    def _problem(self) -> tuple[int, int, Indices, Indices, Vector, Vector]:
-        cuts = self.cuts
-        m, k = self._sub.n_select, self._sub.n_per_class
-        return m, k, cuts.classes, cuts.feature, cuts.given, cuts.otherwise
-
-    def _count_starts(self) -> None:
-        """Note where the cuts of every class begin; step lengths have to be found anew."""
-        counts = np.bincount(self.cuts.classes, minlength=self._sub.n_classes)
-        self._start = np.concatenate([[0], np.cumsum(counts)])
-        self._curvatures = None
 
 
 def _merged(
     kept: SplitThresholdCuts, found: SplitThresholdCuts, idle: Indices
 ) -> tuple[SplitThresholdCuts, Indices]:
     """Return both, ordered by class, with equal cuts made one; and for how long each was idle."""
-    both = SplitThresholdCuts(
-        np.concatenate([kept.classes, found.classes]),
-        np.concatenate([kept.feature, found.feature]),
-        np.concatenate([kept.given, found.given]),
-        np.concatenate([kept.otherwise, found.otherwise]),
-        np.concatenate([kept.shares, found.shares]),
-    )
-    waited = np.concatenate([idle, np.zeros(len(found), dtype=np.int64)])
+    both = SplitThresholdCuts._make(map(np.concatenate, zip(kept, found, strict=True)))
+    waited = np.concatenate([idle, np.zeros(len(found.classes), dtype=np.int64)])
     order = np.lexsort((both.otherwise, both.given, both.feature, both.classes))
     both, waited = both.chosen(order), waited[order]
-    same = np.zeros(len(both), dtype=bool)
-    same[1:] = (
-        (np.diff(both.classes) == 0)
-        & (np.diff(both.feature) == 0)
-        & (np.diff(both.given) == 0)
-        & (np.diff(both.otherwise) == 0)
-    )
-    shares = np.bincount(np.cumsum(~same) - 1, weights=both.shares).astype(np.float64)
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = np.any([np.diff(part) != 0 for part in both[:-1]], axis=0)
+    shares = np.bincount(np.cumsum(first) - 1, weights=both.shares)
     # A cut that is found again waits anew.
-    shortest = np.minimum.reduceat(waited, np.flatnonzero(~same)) if len(both) else waited
-    return replace(both.chosen(~same), shares=shares), shortest
+    return (
+        both.chosen(first)._replace(shares=shares.astype(np.float64)),
+        np.minimum.reduceat(waited, np.flatnonzero(first)),
+    )

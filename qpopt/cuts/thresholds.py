@@ -17,20 +17,44 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from qpopt.cuts.overlap import OverlapCut, best_overlap, crowded_groups, overlap_cut, shares
-from qpopt.cuts.split_thresholds import SplitThresholdCuts, SplitThresholds
+from qpopt.cuts.overlap import (
+    OverlapCut,
+    OverlapParams,
+    best_overlap,
+    crowded_groups,
+    overlap_cut,
+    shares,
+)
+from qpopt.cuts.split_thresholds import (
+    ClassColumns,
+    SplitParams,
+    SplitThresholdCuts,
+    SplitThresholds,
+)
 from qpopt.problem.subproblem import Floats, Subproblem
 
-MOST_GROUPS = 60
-"""How many groups of classes get a new overlap cut at once."""
-
-LARGEST_POOL = 300
-"""How many overlap cuts are kept for later."""
-
-UPDATES_PER_SEPARATION = 4
-
 LEAST_SHARE = 1e-6
-"""Groups with a smaller share are left out."""
+"""A smaller share comes from rounding: such groups are left out."""
+
+
+@dataclass(frozen=True)
+class ThresholdParams:
+    """How cuts on what the classes gain are found.
+
+    Parameters
+    ----------
+    splits, overlap
+        Those of the cuts of single classes, and of several.
+    largest_pool
+        How many overlap cuts are kept for later.
+    updates_per_separation
+        How often the shares of overlap cuts are found anew before new ones are looked for.
+    """
+
+    splits: SplitParams = SplitParams()
+    overlap: OverlapParams = OverlapParams()
+    largest_pool: int = 300
+    updates_per_separation: int = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +86,8 @@ class Thresholds:
         The problem whose classes are bounded.
     cuts, groups
         Cuts to start with; without any, `update` first.
+    params
+        How cuts are found.
 
     Attributes
     ----------
@@ -72,12 +98,17 @@ class Thresholds:
     """
 
     def __init__(
-        self, sub: Subproblem, cuts: SplitThresholdCuts | None = None, groups: Sequence[Group] = ()
+        self,
+        sub: Subproblem,
+        cuts: SplitThresholdCuts | None = None,
+        groups: Sequence[Group] = (),
+        params: ThresholdParams = ThresholdParams(),
     ) -> None:
-        self.splits = SplitThresholds(sub, cuts)
+        self.splits = SplitThresholds(sub, cuts, params.splits)
         self.groups: list[Group] = list(groups)
         self._columns = sub.columns()
         self._sub = sub
+        self._params = params
         self._updates = 0
         self._pool = [self._overlap_cut(group) for group in groups]
 
@@ -124,7 +155,7 @@ class Thresholds:
     def copy(self) -> Thresholds:
         """Return cuts that go their own way from here."""
         twin = copy(self)
-        twin.splits = self.splits.copy()
+        twin.splits = copy(self.splits)
         twin.groups = list(self.groups)
         twin._pool = list(self._pool)
         return twin
@@ -136,21 +167,22 @@ class Thresholds:
 
     def _best_groups(self, X: Floats, single: NDArray[np.float64]) -> list[Group]:
         """Return overlap cuts that give less at X than the cuts of their classes."""
-        k, n = self._sub.n_per_class, self._sub.n_free
+        k, params = self._sub.n_per_class, self._params
         weight = np.ones(self._columns.shape[1])
-        weight[:n] = np.clip(np.diagonal(X), 0.0, 1.0)
-        if self._updates % UPDATES_PER_SEPARATION == 0:
-            crowded = crowded_groups(shares(self.splits.order, weight, k), weight, k, MOST_GROUPS)
+        weight[: self._sub.n_free] = np.clip(np.diagonal(X), 0.0, 1.0)
+        if self._updates % params.updates_per_separation == 0:
+            share = shares(self.splits.columns.order, weight, k)
+            crowded = crowded_groups(share, weight, k, params.overlap)
             self._pool += [best_overlap(self._columns, group, weight, k) for group in crowded]
         self._updates += 1
         gains = [
             float(single[list(cut.classes)].sum() - cut.constant - cut.gains @ weight)
             for cut in self._pool
         ]
-        best = np.argsort(-np.array(gains), kind="stable")[:LARGEST_POOL]
-        self._pool = [self._pool[j] for j in best if gains[j] > 0.0]
-        kept = [gains[j] for j in best if gains[j] > 0.0]
-        chosen = _packing([cut.classes for cut in self._pool], kept, self._sub.n_classes)
+        order = np.argsort(-np.array(gains), kind="stable")[: params.largest_pool]
+        best = [j for j in order if gains[j] > 0.0]
+        self._pool = [self._pool[j] for j in best]
+        chosen = _packing(self._pool, [gains[j] for j in best], self._sub.n_classes)
         return [
             Group(cut.classes, float(share), cut.thresholds, cut.sigma)
             for cut, share in zip(self._pool, chosen, strict=True)
@@ -168,44 +200,27 @@ def _together(groups: list[Group]) -> list[Group]:
     return list(result.values())
 
 
-def common_thresholds(
-    order: NDArray[np.integer[Any]],
-    values: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    n_per_class: int,
-) -> NDArray[np.float64]:
-    """Return the best threshold of every class at a fractional selection.
-
-    Parameters
-    ----------
-    order, values
-        The columns of every class by falling similarity, and the similarities.
-    weight
-        How much every column is selected.
-    n_per_class
-        How many features a class gets.
-    """
-    reached = np.cumsum(weight[order], axis=1) >= n_per_class
+def common_thresholds(columns: ClassColumns, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the best threshold of every class where every column is selected by its weight."""
+    reached = np.cumsum(weight[columns.order], axis=1) >= columns.n_per_class
     reached[:, -1] = True
     places = reached.argmax(axis=1)
-    thresholds: NDArray[np.float64] = values[np.arange(len(values)), places]
+    thresholds: NDArray[np.float64] = columns.values[np.arange(len(places)), places]
     return thresholds
 
 
-def _packing(
-    groups: list[tuple[int, ...]], gains: list[float], n_classes: int
-) -> NDArray[np.float64]:
-    """Share the classes out among the groups so that the gain is largest, a little below 1 each."""
-    if not groups:
+def _packing(cuts: list[OverlapCut], gains: list[float], n_classes: int) -> NDArray[np.float64]:
+    """Share the classes out among cuts so that the gain is largest, a little below 1 each."""
+    if not cuts:
         return np.zeros(0)
-    member = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    classes = np.concatenate([np.array(group) for group in groups])
-    rows = coo_array((np.ones(len(member)), (classes, member)), shape=(n_classes, len(groups)))
+    member = np.repeat(np.arange(len(cuts)), [len(cut.classes) for cut in cuts])
+    classes = np.concatenate([cut.classes for cut in cuts])
+    rows = coo_array((np.ones(len(member)), (classes, member)), shape=(n_classes, len(cuts)))
     result = linprog(
         -np.array(gains), A_ub=rows.tocsr(), b_ub=np.ones(n_classes), bounds=(0, 1), method="highs"
     )
     if result.status != 0:
-        return np.zeros(len(groups))
+        return np.zeros(len(cuts))
     # The tolerance of the solver must not make a share negative.
     chosen: NDArray[np.float64] = np.clip(result.x, 0.0, 1.0)
     return chosen / max(1.0, float((rows.tocsr() @ chosen).max()))

@@ -38,7 +38,7 @@ def uniqueness_cost(problem, state, auction, place, entering):  # type: ignore[n
     n_waiting = _open(entered, names, price, owner, stamp, best_name, waiting)
     paid[:] = 0
     cost = np.int64(0)
-    bids_left = 4 * paid.shape[0]
+    bids_left = auction.most_bids
     while n_waiting > 0:
         n_waiting -= 1
         c = waiting[n_waiting]

@@ -10,63 +10,38 @@ PLACES = 63
 
 
 @numba.njit(cache=True)
-def better_selections(  # type: ignore[no-untyped-def]
-    columns, R, Q, k, n_included, limit, steps, top, places, values, candidates, linear, gains,
-    relaxed_values, relaxed, reserve, lengths, following, depth_now, found,
-):  # fmt: skip
+def better_selections(problem, stack, limit, steps, found):  # type: ignore[no-untyped-def]
     """Go on with the depth-first search until `found` is full or `steps` are made.
 
     Parameters
     ----------
-    columns, R, Q, k, n_included
-        Similarity, features × classes; redundancy; what pairs add to the relaxed value, never more
-        than 0 off the diagonal; features per class; features decided before.
-    limit
-        Selections whose value cannot exceed it are passed over.
-    steps
-        The most parts and selections to look at.
-    top, places
-        Per depth and class: the k + 1 best values so far and their places in the selection.
-    values
-        Per depth: the value of the features chosen so far.
-    candidates, linear, gains, lengths
-        Per depth: the features still to choose from, by falling gain; their bias less redundancy
-        with those chosen; their gains; how many they are.
-    relaxed_values, relaxed, reserve
-        Per depth: the relaxed value of the features chosen so far; what each candidate adds to it;
-        the most that all but one of those still to choose can add.
-    following
-        Per depth: the next candidate to choose, −1 where the depth was just entered.
-    depth_now
-        How many features are chosen.
-    found
-        Gets the selections.
+    problem, stack : an EnumerationProblem and an EnumerationStack of `qpopt.search.enumeration`
+    limit : selections whose value cannot exceed it are passed over
+    steps : the most parts and selections to look at
+    found : gets the selections
 
     Returns
     -------
-    tuple
-        How many selections were found, and whether that was all.
+    How many selections were found, and whether that was all.
     """
-    m = values.shape[0]
+    m, columns = stack.values.shape[0], problem.columns
+    gains, relaxed, following, lengths = stack.gains, stack.relaxed, stack.following, stack.lengths
     count = 0
-    depth = depth_now[0]
+    depth = stack.depth[0]
     sets = np.empty(columns.shape[1], np.uint64)
     regret = np.empty(columns.shape[1])
     while depth >= 0:
         if steps == 0 or count == found.shape[0]:
-            depth_now[0] = depth
+            stack.depth[0] = depth
             return count, False
         steps -= 1
         if following[depth] < 0:
-            _sort_by_gain(
-                columns, top[depth], k, candidates[depth], linear[depth], gains[depth],
-                relaxed[depth], lengths[depth],
-            )  # fmt: skip
-            reserve[depth] = _largest_sum(relaxed[depth, : lengths[depth]], m - depth - 1)
+            _sort_by_gain(problem, stack, depth)
+            stack.reserve[depth] = _largest_sum(relaxed[depth, : lengths[depth]], m - depth - 1)
             following[depth] = 0
         i = following[depth]
         left = m - depth
-        reach = values[depth]
+        reach = stack.values[depth]
         if i + left <= lengths[depth]:
             for j in range(i, i + left):
                 reach += gains[depth, j]
@@ -74,47 +49,39 @@ def better_selections(  # type: ignore[no-untyped-def]
             depth -= 1
             continue
         following[depth] += 1
-        if relaxed_values[depth] + relaxed[depth, i] + reserve[depth] <= limit:
+        if stack.relaxed_values[depth] + relaxed[depth, i] + stack.reserve[depth] <= limit:
             continue
-        d = candidates[depth, i]
         if left == 1:
-            if n_included + m <= PLACES:
-                _sets_with(
-                    columns[d], top[depth], places[depth], k, n_included + depth, sets, regret
-                )
+            d = stack.candidates[depth, i]
+            place = problem.n_included + depth
+            if place < PLACES:
+                top, places = stack.top[depth], stack.places[depth]
+                _sets_with(columns[d], top, places, problem.n_per_class, place, sets, regret)
                 reach -= _least_loss(sets, regret)
             if reach > limit:
-                for j in range(depth):
-                    found[count, j] = candidates[j, following[j] - 1]
-                found[count, depth] = d
+                for j in range(m):
+                    found[count, j] = stack.candidates[j, following[j] - 1]
                 count += 1
             continue
-        _choose(
-            columns[d], R[d], Q[d], k, n_included + depth, i, lengths[depth], top[depth],
-            places[depth], candidates[depth], linear[depth], relaxed[depth], top[depth + 1],
-            places[depth + 1], candidates[depth + 1], linear[depth + 1], relaxed[depth + 1],
-        )  # fmt: skip
-        values[depth + 1] = values[depth] + gains[depth, i]
-        relaxed_values[depth + 1] = relaxed_values[depth] + relaxed[depth, i]
-        lengths[depth + 1] = lengths[depth] - i - 1
+        _choose(problem, stack, depth, i)
         depth += 1
         following[depth] = -1
-    depth_now[0] = depth
+    stack.depth[0] = depth
     return count, True
 
 
 @numba.njit(cache=True)
-def _sort_by_gain(  # type: ignore[no-untyped-def]
-    columns, top, k, candidates, linear, gains, relaxed, n
-):
-    for i in range(n):
+def _sort_by_gain(problem, stack, depth):  # type: ignore[no-untyped-def]
+    k, top, gains = problem.n_per_class, stack.top[depth], stack.gains[depth]
+    candidates, linear, relaxed = stack.candidates[depth], stack.linear[depth], stack.relaxed[depth]
+    for i in range(stack.lengths[depth]):
         gain = linear[i]
-        column = columns[candidates[i]]
+        column = problem.columns[candidates[i]]
         for c in range(column.shape[0]):
             gain += max(0.0, column[c] - top[c, k - 1])
         gains[i] = gain
     # The order hardly changes from one depth to the next, which insertion likes.
-    for i in range(1, n):
+    for i in range(1, stack.lengths[depth]):
         gain, d, own, pairs = gains[i], candidates[i], linear[i], relaxed[i]
         j = i
         while j > 0 and gains[j - 1] < gain:
@@ -143,26 +110,31 @@ def _largest_sum(values, count):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _choose(  # type: ignore[no-untyped-def]
-    column, redundancy, pairs, k, place, i, n, top, places, candidates, linear, relaxed, new_top,
-    new_places, new_candidates, new_linear, new_relaxed,
-):  # fmt: skip
-    """Enter the next depth: the i-th candidate is chosen, those before it are not."""
+def _choose(problem, stack, depth, i):  # type: ignore[no-untyped-def]
+    """Fill in the next depth: the i-th candidate is chosen, those before it are not."""
+    k, d, new = problem.n_per_class, stack.candidates[depth, i], depth + 1
+    top, places = stack.top[depth], stack.places[depth]
+    new_top, new_places = stack.top[new], stack.places[new]
+    column, redundancy, pairs = problem.columns[d], problem.R[d], problem.Q[d]
     for c in range(column.shape[0]):
         value, at = column[c], k + 1
         while at > 0 and value > top[c, at - 1]:
             at -= 1
         for j in range(k + 1):
-            if j < at:
-                new_top[c, j], new_places[c, j] = top[c, j], places[c, j]
-            elif j == at:
-                new_top[c, j], new_places[c, j] = value, place
+            if j == at:
+                new_top[c, j], new_places[c, j] = value, problem.n_included + depth
             else:
-                new_top[c, j], new_places[c, j] = top[c, j - 1], places[c, j - 1]
-    for j in range(i + 1, n):
-        new_candidates[j - i - 1] = candidates[j]
-        new_linear[j - i - 1] = linear[j] - redundancy[candidates[j]]
-        new_relaxed[j - i - 1] = relaxed[j] + 2.0 * pairs[candidates[j]]
+                old = j if j < at else j - 1
+                new_top[c, j], new_places[c, j] = top[c, old], places[c, old]
+    n = stack.lengths[depth] - i - 1
+    for j in range(n):
+        other = stack.candidates[depth, i + 1 + j]
+        stack.candidates[new, j] = other
+        stack.linear[new, j] = stack.linear[depth, i + 1 + j] - redundancy[other]
+        stack.relaxed[new, j] = stack.relaxed[depth, i + 1 + j] + 2.0 * pairs[other]
+    stack.lengths[new] = n
+    stack.values[new] = stack.values[depth] + stack.gains[depth, i]
+    stack.relaxed_values[new] = stack.relaxed_values[depth] + stack.relaxed[depth, i]
 
 
 @numba.njit(cache=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from qpopt.kernels.tabu import BARRED, next_random
+from qpopt.kernels.random import next_random
+from qpopt.kernels.tabu import BARRED
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,15 +1,71 @@
-"""Compiled loops that look for cuts on X."""
+"""Compiled loops of the cuts on X: find, add and weigh them.
+
+`entries` are the CutEntries of `qpopt.cuts.quadric`.
+"""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-LEAST_GAIN = 1e-6
+
+@numba.njit(cache=True)
+def _value(M, entries, r):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for e in range(entries.start[r], entries.start[r + 1]):
+        total += entries.weight[e] * M[entries.row[e], entries.column[e]]
+    return total
 
 
 @numba.njit(cache=True)
-def _grow(X, sign, pull, level, members, size, all_moves):  # type: ignore[no-untyped-def]
+def _add(M, entries, r, factor):  # type: ignore[no-untyped-def]
+    for e in range(entries.start[r], entries.start[r + 1]):
+        i, j = entries.row[e], entries.column[e]
+        change = factor * entries.weight[e]
+        if i == j:
+            M[i, i] += change
+        else:
+            M[i, j] += 0.5 * change
+            M[j, i] += 0.5 * change
+
+
+@numba.njit(cache=True)
+def cut_values(M, entries):  # type: ignore[no-untyped-def]
+    """Return Σ weight · M[row, column] over the entries of every cut."""
+    result = np.empty(len(entries.squares))
+    for r in range(len(result)):
+        result[r] = _value(M, entries, r)
+    return result
+
+
+@numba.njit(cache=True)
+def add_cuts(M, entries, factor):  # type: ignore[no-untyped-def]
+    """Add Σ_r factor_r · (the symmetric matrix of cut r) to M."""
+    for r in range(len(factor)):
+        if factor[r] != 0.0:
+            _add(M, entries, r, factor[r])
+
+
+@numba.njit(cache=True)
+def sweep_cuts(M, entries, prices, multipliers):  # type: ignore[no-untyped-def]
+    """Choose the best multiplier of one cut after the other, the others being as they are.
+
+    Parameters
+    ----------
+    M : free × free, what the cuts are to make smaller; changed: it gets what they add
+    prices : what a unit of every multiplier costs
+    multipliers : one for every cut, ≥ 0; changed
+    """
+    for r in range(len(multipliers)):
+        old = multipliers[r]
+        slope = prices[r] + _value(M, entries, r)
+        multipliers[r] = max(0.0, old - slope / entries.squares[r])
+        if multipliers[r] != old:
+            _add(M, entries, r, multipliers[r] - old)
+
+
+@numba.njit(cache=True)
+def _grow(X, sign, pull, level, members, size, all_moves, least_gain):  # type: ignore[no-untyped-def]
     """Change a cut, one feature at a time, while X violates it more; return (level, size).
 
     Parameters
@@ -20,10 +76,11 @@ def _grow(X, sign, pull, level, members, size, all_moves):  # type: ignore[no-un
     level : the level of the cut
     members, size : the features of the cut; changed
     all_moves : also remove features, add to `minus` and change the level
+    least_gain : what a change must add to the violation
     """
     n, largest = len(sign), len(members)
     while True:
-        best, place, new = LEAST_GAIN, -1, 0
+        best, place, new = least_gain, -1, 0
         for d in range(n):
             own = X[d, d]
             if sign[d] == 0:
@@ -54,17 +111,16 @@ def _grow(X, sign, pull, level, members, size, all_moves):  # type: ignore[no-un
             pull[d] += change * X[place, d]
         if all_moves:
             total = 0.0
-            for p in range(size):
-                total += sign[members[p]] * X[members[p], members[p]]
+            for d in members[:size]:
+                total += sign[d] * X[d, d]
             level = max(int(np.floor(total)), 0)
 
 
 @numba.njit(cache=True)
-def _violation(X, sign, pull, level, members, size):  # type: ignore[no-untyped-def]
+def _violation(X, sign, pull, level, members):  # type: ignore[no-untyped-def]
     """Return the left side minus the right side of a cut."""
     value = -0.5 * level * (level + 1)
-    for p in range(size):
-        d = members[p]
+    for d in members:
         own = X[d, d]
         value += level * own if sign[d] > 0 else -(level + 1) * own
         value -= 0.5 * (sign[d] * pull[d] - own)
@@ -72,8 +128,8 @@ def _violation(X, sign, pull, level, members, size):  # type: ignore[no-untyped-
 
 
 @numba.njit(cache=True)
-def grow_cuts(X, partners, levels, low, found, found_signs, found_levels, violations):  # type: ignore[no-untyped-def]
-    """Look for violated cuts from many starts; return how many were found.
+def grow_cuts(X, partners, highest, largest, lowest_violation, least_gain):  # type: ignore[no-untyped-def]
+    """Look for violated cuts from many starts.
 
     Every feature i starts one search in `minus` with each of its partners in `plus`, first with
     additions to `plus` only, then with all moves; and one alone in `plus` for every level.
@@ -82,41 +138,45 @@ def grow_cuts(X, partners, levels, low, found, found_signs, found_levels, violat
     ----------
     X : features × features
     partners : features × some, the features to start with
-    levels : the largest level to start with
-    low : the least violation of a cut worth having
-    found, found_signs : cuts × most members, filled in; the sign is 0 where there is none
-    found_levels, violations : one for every cut, filled in
+    highest : the largest level to start with
+    largest : the most features of a cut
+    lowest_violation : the least violation of a cut worth having
+    least_gain : what a change of a cut must add to its violation
+
+    Returns
+    -------
+    The features of every cut, their signs (0 where there is none), its level and its violation.
     """
     n, starts = partners.shape
-    largest = found.shape[1]
+    most = n * (2 * starts + highest)
+    found, signs = np.zeros((most, largest), np.int64), np.zeros((most, largest), np.int64)
+    levels, violations = np.zeros(most, np.int64), np.zeros(most)
     sign, pull = np.zeros(n, np.int64), np.zeros(n)
     members = np.zeros(largest, np.int64)
     count = 0
     for i in range(n):
-        for start in range(starts + levels):
+        for start in range(starts + highest):
             sign[:] = 0
+            members[0] = i
             if start < starts:
                 j = partners[i, start]
-                members[0], members[1], size, level = i, j, 2, 0
+                members[1], size, level = j, 2, 0
                 sign[i], sign[j] = -1, 1
-                for d in range(n):
-                    pull[d] = X[j, d] - X[i, d]
+                pull[:] = X[j] - X[i]
             else:
-                members[0], size, level = i, 1, start - starts + 1
+                size, level = 1, start - starts + 1
                 sign[i] = 1
-                for d in range(n):
-                    pull[d] = X[i, d]
+                pull[:] = X[i]
             for stage in range(2):
                 before = size
-                level, size = _grow(X, sign, pull, level, members, size, stage == 1)
-                value = _violation(X, sign, pull, level, members, size)
-                if value <= low or size < 3 or (stage == 0 and size == before):
+                level, size = _grow(X, sign, pull, level, members, size, stage == 1, least_gain)
+                value = _violation(X, sign, pull, level, members[:size])
+                if value <= lowest_violation or size < 3:
                     continue
-                if stage == 0 and start >= starts:
+                if stage == 0 and (size == before or start >= starts):
                     continue
-                for p in range(size):
-                    found[count, p] = members[p]
-                    found_signs[count, p] = sign[members[p]]
-                found_levels[count], violations[count] = level, value
+                found[count, :size] = members[:size]
+                signs[count, :size] = sign[members[:size]]
+                levels[count], violations[count] = level, value
                 count += 1
-    return count
+    return found[:count], signs[:count], levels[:count], violations[:count]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from qpopt.kernels.random import next_random
+
 TILE_ROWS = 8
 TILE_COLUMNS = 512
 
@@ -34,17 +36,6 @@ def positive_gram(units):  # type: ignore[no-untyped-def]
                         result[first + i, left + j] = tile[i, j]
                         result[left + j, first + i] = tile[i, j]
     return result
-
-
-@numba.njit(cache=True)
-def next_random(state):  # type: ignore[no-untyped-def]
-    """Advance a one-element uint64 xorshift state and return 63 random bits."""
-    x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state[0] = x
-    return np.int64(x >> np.uint64(1))
 
 
 @numba.njit(cache=True)

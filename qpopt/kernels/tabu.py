@@ -11,26 +11,12 @@ import numba
 import numpy as np
 
 from qpopt.kernels.auction import uniqueness_cost
+from qpopt.kernels.random import next_random
 from qpopt.kernels.swap import swap
 
 BARRED = np.int32(-(2**30))
-WANTED_CANDIDATES = 12
-MOST_CANDIDATES = 64
-UNCORRECTED = 4
-"""Every so many steps the correction is left out: where classes are equal it leads astray."""
 WIDEST_MARGIN = 2**28
 """Wide enough for every swap, too narrow for one that is barred."""
-
-
-@numba.njit(cache=True)
-def next_random(state):  # type: ignore[no-untyped-def]
-    """Advance a one-element uint64 xorshift state and return 63 random bits."""
-    x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state[0] = x
-    return np.int64(x >> np.uint64(1))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -39,7 +25,7 @@ def tabu_search(problem, state, memory, auction, steps, patience):  # type: igno
 
     Returns the number of steps made. Resumes exactly where the last call stopped.
     """
-    n_select = state.selected.shape[0]
+    hold = memory.hold
     for step in range(steps):
         if memory.idle[0] >= patience:
             return step
@@ -55,9 +41,8 @@ def tabu_search(problem, state, memory, auction, steps, patience):  # type: igno
             continue
         leaving = state.selected[place]
         swap(problem, state, place, entering, memory.work)
-        spread = max(n_select // 6, 1)
-        memory.enter_after[leaving] = clock + memory.hold[0] + next_random(memory.random) % spread
-        memory.leave_after[entering] = clock + memory.hold[1] + next_random(memory.random) % spread
+        memory.enter_after[leaving] = clock + hold[0] + next_random(memory.random) % hold[2]
+        memory.leave_after[entering] = clock + hold[1] + next_random(memory.random) % hold[2]
         if reached > memory.best[0]:
             memory.best[0] = reached
             memory.idle[0] = 0
@@ -82,9 +67,9 @@ def _best_swap(problem, state, memory, auction, clock, current):  # type: ignore
     n_found = 0
     if best > BARRED // 2:
         n_found = _collect(state, memory, clock, best - memory.margin[0])
-        if n_found < WANTED_CANDIDATES:
+        if n_found < memory.params.wanted:
             memory.margin[0] = min(memory.margin[0] + memory.margin[0] // 8 + 1, WIDEST_MARGIN)
-        elif n_found > WANTED_CANDIDATES:
+        elif n_found > memory.params.wanted:
             memory.margin[0] -= memory.margin[0] // 8
     needed = memory.best[0] - current
     n_found = _aspire(problem, state, memory, n_found, n_barred, clock, needed)
@@ -115,7 +100,7 @@ def _weigh(problem, state, memory, auction, clock):  # type: ignore[no-untyped-d
         d = state.selected[place]
         loss[place] = np.int32(state.used[place] - state.charge[d] + problem.b[d])
     for c in range(auction.paid.shape[0]):
-        if auction.paid[c] == 0 or clock % UNCORRECTED == 0:
+        if auction.paid[c] == 0 or clock % memory.params.uncorrected == 0:
             continue
         paid = np.int32(auction.paid[c])
         t = state.top_value[c, k - 1]
@@ -146,14 +131,14 @@ def _largest_sum(first, second):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True)
 def _collect(state, memory, clock, threshold):  # type: ignore[no-untyped-def]
     """List the swaps that are not barred and weigh at least `threshold`."""
-    n_found = 0
+    n_found, most = 0, memory.params.most_near
     for place in range(state.selected.shape[0]):
         if memory.peak[place] < threshold or memory.leave_after[state.selected[place]] > clock:
             continue
         least = threshold + memory.loss[place]
         row = state.exchange[place]
         for j in range(row.shape[0]):
-            if np.int64(memory.weight[j]) + row[j] >= least and n_found < MOST_CANDIDATES:
+            if np.int64(memory.weight[j]) + row[j] >= least and n_found < most:
                 memory.candidate[n_found, 0] = place
                 memory.candidate[n_found, 1] = j
                 n_found += 1

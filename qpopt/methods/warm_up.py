@@ -10,10 +10,11 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import subproblem
-from qpopt.relaxations.semidefinite import ROUNDS_PER_CUTS, SemidefiniteRelaxation
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration
 from qpopt.search.local_search import search
+from qpopt.search.worker import SearchParams
 
 
 @cache
@@ -24,8 +25,8 @@ def compile_loops() -> None:
     redundancy = np.triu(rng.random((n, n)), 1)
     instance = Instance(rng.random((q, n)), redundancy + redundancy.T, np.zeros(n), 5, 2)
     incumbent = Incumbent(instance, Limits())
-    search(incumbent, Budget(incumbent, steps=1), most_selections=0)
+    search(incumbent, Budget(incumbent, steps=1), SearchParams(most_selections=0))
     Enumeration(subproblem(instance)).advance(0.0, 0)
     semidefinite = SemidefiniteRelaxation(subproblem(instance))
-    for _ in range(ROUNDS_PER_CUTS + 1):
+    for _ in range(semidefinite.params.rounds_per_cuts + 1):
         semidefinite.round(1)

@@ -9,7 +9,7 @@ better solution contains and includes those that every better one contains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -23,7 +23,7 @@ from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
-SPLIT_FIELDS = tuple(field.name for field in fields(SplitThresholdCuts))
+SPLIT_FIELDS = SplitThresholdCuts._fields
 
 
 @dataclass(frozen=True, eq=False)

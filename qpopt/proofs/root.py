@@ -14,7 +14,7 @@ from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.certificate import Certificate, Step
 from qpopt.proofs.params import RootParams
 from qpopt.relaxations.ranking import FeatureRanking
-from qpopt.relaxations.semidefinite import STEPS_PER_ROUND, SemidefiniteRelaxation
+from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
 CLEARLY = 1e-7
 """By how much a bound must lie below the objective, relative to it, to decide a feature."""
@@ -134,7 +134,7 @@ class RootBound:
         params = self.params
         large = current.sub.n_free > max((size for size, _ in params.candidates), default=0)
         often = large and current.sub.n_classes <= params.many_classes
-        current.round(params.steps_at_full_size if often else STEPS_PER_ROUND, stop)
+        current.round(params.steps_at_full_size if often else None, stop)
         self._rounds_left -= 1
         if whole:
             estimate = self.latest = current.estimate()

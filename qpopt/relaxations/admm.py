@@ -12,32 +12,58 @@ in turn; the last is one eigen-decomposition, of which only the negative part is
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh
 
-from qpopt.cuts.quadric import QuadricCut, QuadricCuts
+from qpopt.cuts.quadric import QuadricCuts
 from qpopt.cuts.thresholds import Thresholds
 from qpopt.kernels.admm import split_slack
 from qpopt.problem.subproblem import Floats, Indices
 
-DUAL_EMPHASIS = 0.03
-LARGE_DUAL_EMPHASIS = 0.015
-"""How much less the primal residual counts when the penalty is balanced: only the dual proves.
-Large matrices, those iterated in single precision, need more of it."""
 
-STEP_LENGTH = 1.6
-"""Over-relaxation of the multiplier; the theory of two blocks allows up to 1.618."""
+@dataclass(frozen=True)
+class AdmmParams:
+    """How the method steps.
 
-PENALTY = 3.0
-"""First penalty, for C with a diagonal of about 1."""
+    Parameters
+    ----------
+    dual_emphasis, large_dual_emphasis
+        How much less the primal residual counts when the penalty is balanced: only the dual proves.
+        Large matrices, those iterated in single precision, need more of it.
+    step_length
+        Over-relaxation of the multiplier; the theory of two blocks allows up to 1.618.
+    penalty
+        First penalty, for C with a diagonal of about 1.
+    caution
+        Factor on the penalty after an extension: new features disturb X, a large one overshoots.
+    steps_per_balance
+        How often the penalty is balanced.
+    single_precision_from
+        Matrices this large are iterated in single precision; safe values are always double.
+    """
 
-CAUTION = 0.3
-"""Factor on the penalty after an extension: new features disturb X, and a large one overshoots."""
+    dual_emphasis: float = 0.03
+    large_dual_emphasis: float = 0.015
+    step_length: float = 1.6
+    penalty: float = 3.0
+    caution: float = 0.3
+    steps_per_balance: int = 5
+    single_precision_from: int = 500
 
-SINGLE_PRECISION_FROM = 500
-"""Matrices this large are iterated in single precision; safe values are always double."""
+
+class AdmmIterate(NamedTuple):
+    """What the loop of a step reads, G being C − Tᵀν, and what it fills in: N and W."""
+
+    G: Floats
+    S: Floats
+    X: Floats
+    N: Floats
+    W: Floats
+    y: Floats
 
 
 class Admm:
@@ -51,28 +77,39 @@ class Admm:
         The number of features to select, at least 2 (with one, the rows of C say everything).
     cuts
         Cuts on X, their multipliers are changed in place.
+    params
+        How to step.
     """
 
     def __init__(
-        self, C: NDArray[np.float64], n_select: int, cuts: QuadricCuts | None = None
+        self,
+        C: NDArray[np.float64],
+        n_select: int,
+        cuts: QuadricCuts | None = None,
+        params: AdmmParams = AdmmParams(),
     ) -> None:
         n = len(C)
         self.n_select = n_select
-        self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
-        self.X: Floats = np.full(
-            (n, n), n_select * (n_select - 1) / max(n * (n - 1), 1), dtype=self.dtype
-        )
-        np.fill_diagonal(self.X, n_select / n)
-        self.S: Floats = np.zeros((n, n), dtype=self.dtype)
-        self.N: Floats = np.zeros((n, n), dtype=self.dtype)
+        self._params = params
+        self.X: Floats = uniform(n, n_select).astype(self._dtype(n))
+        self.S: Floats = np.zeros_like(self.X)
+        self.N: Floats = np.zeros_like(self.X)
         self.y: NDArray[np.float64] = np.zeros(n)
         self.t = 0.0
         # The penalty has the unit of X over that of C.
-        self.penalty = PENALTY / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
+        self.penalty = params.penalty / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
         self.rank = n
         self.cuts = cuts or QuadricCuts()
         self.steps = 0
         self.set_objective(C)
+
+    def _dtype(self, n: int) -> type[np.floating[Any]]:
+        return np.float32 if n >= self._params.single_precision_from else np.float64
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the iterate."""
+        return self.X.dtype
 
     def set_objective(self, C: NDArray[np.float64], cuts: QuadricCuts | None = None) -> None:
         """Change the objective matrix, and the cuts if any are given; keep the iterate."""
@@ -92,22 +129,15 @@ class Admm:
         """
         n, m, real = len(self.y), self.n_select, self.dtype.type
         inverse = 1.0 / self.penalty
-        rows, trace = self._equalities(self.X)
-        primal = float(np.sqrt(rows @ rows + (trace - m) ** 2))
-        target_rows, target_trace = self._equalities(self._G, self.N, self.S)
-        self.y, self.t = _solve_equalities(
-            target_rows + inverse * rows, target_trace + inverse * (trace - m), m
-        )
-        N, W = self.N, np.empty((n, n), dtype=self.dtype)
-        split_slack(
-            self._G, self.S, self.X, real(inverse), self.y.astype(self.dtype), real(self.t),
-            real(m), N, W,
-        )  # fmt: skip
+        residual = self._equalities(self.X)
+        residual[-1] -= m
+        primal = float(np.linalg.norm(residual))
+        self.y, self.t = self._solve_equalities(inverse * residual)
+        W = np.empty_like(self.S)
+        iterate = AdmmIterate(self._G, self.S, self.X, self.N, W, self.y.astype(self.dtype))
+        split_slack(iterate, real(inverse), real(self.t), real(m))
         # A second look at y, now that N is known, is what makes three blocks converge.
-        target_rows, target_trace = self._equalities(self._G, N, self.S)
-        y, t = _solve_equalities(
-            target_rows + inverse * rows, target_trace + inverse * (trace - m), m
-        )
+        y, t = self._solve_equalities(inverse * residual)
         change = (0.5 * (y - self.y)).astype(self.dtype)
         W += change[:, None]
         W += change[None, :]
@@ -123,10 +153,10 @@ class Admm:
         low_rank *= self.penalty
         low_rank -= self.X
         dual = float(np.linalg.norm(low_rank)) * inverse
-        low_rank *= STEP_LENGTH
+        low_rank *= self._params.step_length
         self.X += low_rank
         self.steps += 1
-        if self.steps % 5 == 0:
+        if self.steps % self._params.steps_per_balance == 0:
             self._balance(primal / (1.0 + m), dual / (1.0 + float(np.linalg.norm(self._G))))
 
     def copy(self) -> Admm:
@@ -151,16 +181,15 @@ class Admm:
         return D
 
     def restrict(self, position: Indices, included: Indices, C: NDArray[np.float64]) -> None:
-        """Go on with fewer features; `position` and `included` as for `QuadricCuts.restricted`.
+        """Go on with fewer features; `position` and `included` as for `QuadricCuts.renumbered`.
 
         C is the objective matrix of those that are left.
         """
         keep = np.flatnonzero(position >= 0)
-        block = np.ix_(keep, keep)
-        cuts = self.cuts.restricted(position, included)
-        self.dtype = np.dtype(np.float32 if len(keep) >= SINGLE_PRECISION_FROM else np.float64)
+        block, dtype = np.ix_(keep, keep), self._dtype(len(keep))
+        cuts = self.cuts.renumbered(position, included)
         self.X, self.S, self.N = (
-            np.ascontiguousarray(M[block], dtype=self.dtype) for M in (self.X, self.S, self.N)
+            np.ascontiguousarray(M[block], dtype=dtype) for M in (self.X, self.S, self.N)
         )
         self.y = self.y[keep]
         self.rank = min(self.rank, len(keep))
@@ -172,38 +201,42 @@ class Admm:
         The new rows start with S + N = D, so that the first step does not disturb y.
         """
         n = len(C)
-        self.dtype = np.dtype(np.float32 if n >= SINGLE_PRECISION_FROM else np.float64)
         # New features get the y that makes the diagonal of their slack that of unselected ones.
         diagonal = np.diagonal(self.S)[np.diagonal(self.X) <= np.median(np.diagonal(self.X))]
         y = (self.t - float(np.median(diagonal)) - np.diagonal(C)) / (self.n_select - 1)
         y[positions] = self.y
         self.y = y
         new = positions.tolist()
-        cuts = [
-            QuadricCut(level, tuple(new[d] for d in plus), tuple(new[d] for d in minus))
-            for level, plus, minus in self.cuts.cuts
-        ]
-        self.set_objective(C, QuadricCuts(cuts, self.cuts.multipliers))
+        cuts = (cut.renumbered(new) for cut in self.cuts.cuts)
+        self.cuts = QuadricCuts(cuts, self.cuts.multipliers)
         block = np.ix_(positions, positions)
-        D = self.slack(C).astype(self.dtype)
+        D = self.slack(C).astype(self._dtype(n))
         N = np.maximum(D, 0)
         np.fill_diagonal(N, 0)
-        S = D - N
-        X = np.zeros((n, n), dtype=self.dtype)
+        S, X = D - N, np.zeros_like(D)
         X[block], S[block], N[block] = self.X, self.S, self.N
         self.X, self.S, self.N = X, S, N
+        self.set_objective(C)
         self.rank = n
-        self.penalty *= CAUTION
+        self.penalty *= self._params.caution
 
-    def _equalities(self, *matrices: Floats) -> tuple[NDArray[np.float64], float]:
-        """Return Me − n_select · diag(M) and tr M of the sum M of the matrices."""
-        n = len(self.y)
-        rows, diagonal = np.zeros(n), np.zeros(n)
-        ones = np.ones(n, dtype=self.dtype)
-        for M in matrices:
-            rows += M @ ones
-            diagonal += np.diagonal(M)
-        return rows - self.n_select * diagonal, float(diagonal.sum())
+    def _equalities(self, *matrices: Floats) -> NDArray[np.float64]:
+        """Return Me − n_select · diag(M), followed by tr M, of the sum M of the matrices."""
+        diagonal = sum(np.diagonal(M).astype(np.float64) for M in matrices)
+        rows = sum((M @ np.ones(len(M), M.dtype)).astype(np.float64) for M in matrices)
+        return np.append(rows - self.n_select * diagonal, np.sum(diagonal))
+
+    def _solve_equalities(self, pull: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return the best y and t; X pulls at them, and G, N and S are as they are.
+
+        The normal equations have one diagonal, one part of rank one and one border.
+        """
+        target = self._equalities(self._G, self.N, self.S) + pull
+        rows, n, m = target[:-1], len(self.y), self.n_select
+        scale = n / 2 - 2 * m + m * m
+        system = np.array([[scale + n / 2, (1.0 - m) * n], [1.0 - m, float(n)]])
+        total, t = np.linalg.solve(system, np.array([rows.sum(), target[-1]])).tolist()
+        return (rows - 0.5 * total - (1.0 - m) * t) / scale, t
 
     def _step_cuts(self, W: Floats) -> None:
         """Improve the multipliers of the cuts, and bring W up to date."""
@@ -245,12 +278,11 @@ class Admm:
             result -= W
         return result
 
-    @property
-    def _emphasis(self) -> float:
-        return DUAL_EMPHASIS if self.dtype == np.float64 else LARGE_DUAL_EMPHASIS
-
     def _balance(self, primal: float, dual: float) -> None:
-        ratio = self._emphasis * primal / max(dual, 1e-300)
+        params = self._params
+        large = self.dtype == np.float32
+        emphasis = params.large_dual_emphasis if large else params.dual_emphasis
+        ratio = emphasis * primal / max(dual, 1e-300)
         factor = 1.5 if ratio > 10.0 or ratio < 0.1 else 1.15
         if ratio > 1.5:
             self.penalty /= factor
@@ -258,13 +290,8 @@ class Admm:
             self.penalty *= factor
 
 
-def _solve_equalities(
-    rows: NDArray[np.float64], trace: float, m: int
-) -> tuple[NDArray[np.float64], float]:
-    """Solve the normal equations of the equalities: one diagonal, one rank-one part, one border."""
-    n = len(rows)
-    scale = n / 2 - 2 * m + m * m
-    system = np.array([[scale + n / 2, (1.0 - m) * n], [1.0 - m, float(n)]])
-    solution = np.linalg.solve(system, np.array([rows.sum(), trace]))
-    total, t = float(solution[0]), float(solution[1])
-    return (rows - 0.5 * total - (1.0 - m) * t) / scale, t
+def uniform(n: int, n_select: int) -> NDArray[np.float64]:
+    """Return the X of all selections alike."""
+    X = np.full((n, n), n_select * (n_select - 1) / max(n * (n - 1), 1))
+    np.fill_diagonal(X, n_select / n)
+    return X

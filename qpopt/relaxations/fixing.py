@@ -15,6 +15,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,16 +25,26 @@ from scipy.sparse import csr_array
 from qpopt.problem.subproblem import Indices
 from qpopt.relaxations.safe_bounds import EPS
 
-STEPS = 100
-"""Conditional gradients; most features are decided, or known to be undecidable, after a few."""
-
-STEPS_FOR_VALUES = 30
-"""The same where every feature is of interest, whatever it may reach."""
-
-LOWEST_DIAGONAL = 1e-4
-"""What is selected less than this is not selected in the first point."""
-
 Matrix = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FixingParams:
+    """How long points are improved.
+
+    Parameters
+    ----------
+    steps
+        Conditional gradients; most features are decided, or known to be undecidable, after a few.
+    steps_for_values
+        The same where every feature is of interest, whatever it may reach.
+    lowest_diagonal
+        What is selected less than this is not selected in the first point.
+    """
+
+    steps: int = 100
+    steps_for_values: int = 30
+    lowest_diagonal: float = 1e-4
 
 
 class FixedFeatures(NamedTuple):
@@ -56,6 +67,8 @@ class FeatureFixing:
         The number of features in a selection.
     diagonal
         How much the relaxed solution selects every feature: where points start.
+    params
+        How long to look.
     """
 
     def __init__(
@@ -65,10 +78,12 @@ class FeatureFixing:
         deficit: float,
         n_select: int,
         diagonal: NDArray[np.float64],
+        params: FixingParams = FixingParams(),
     ) -> None:
-        self._trivial = not 1 < n_select < len(Q)
         self._Q, self._B, self._deficit = Q, B, deficit
         self._n_select, self._diagonal = n_select, diagonal
+        self._params = params
+        self._trivial = not 1 < n_select < len(Q)
 
     def unselectable(self, limit: float, stop: Callable[[], bool] = lambda: False) -> FixedFeatures:
         """Find features d with sᵀQs − sᵀBs ≤ limit for every selection s that contains d.
@@ -85,9 +100,9 @@ class FeatureFixing:
         if self._trivial or not np.isfinite(limit):
             return nothing
         linear = _coefficients(self._Q, self._n_select)
-        points = self._points(linear)
+        points = _Points(self, linear)
         found: dict[int, NDArray[np.float32]] = {}
-        for _ in range(STEPS):
+        for _ in range(self._params.steps):
             if stop() or not len(points.features):
                 break
             values, worth = points.look()
@@ -112,9 +127,9 @@ class FeatureFixing:
         if self._trivial:
             return np.full(n, np.inf)
         linear = _coefficients(self._Q, self._n_select)
-        points = self._points(linear)
+        points = _Points(self, linear)
         best, chosen = np.full(n, np.inf), points.P.copy()
-        for _ in range(STEPS_FOR_VALUES):
+        for _ in range(self._params.steps_for_values):
             if stop():
                 break
             values, _ = points.look()
@@ -122,9 +137,6 @@ class FeatureFixing:
             best[better], chosen[better] = values[better], points.P[better]
             points.move()
         return self._proven(linear, points.features, chosen)
-
-    def _points(self, linear: NDArray[np.float64]) -> _Points:
-        return _Points(linear, self._B, self._deficit, self._n_select, self._diagonal)
 
     def _proven(
         self, linear: NDArray[np.float64], features: Indices, points: NDArray[np.float32]
@@ -145,20 +157,14 @@ class FeatureFixing:
 class _Points:
     """One point for every feature in question, all moved together in single precision."""
 
-    def __init__(
-        self,
-        linear: NDArray[np.float64],
-        B: NDArray[np.float64],
-        deficit: float,
-        n_select: int,
-        diagonal: NDArray[np.float64],
-    ) -> None:
-        n = len(B)
+    def __init__(self, problem: FeatureFixing, linear: NDArray[np.float64]) -> None:
+        n, n_select, diagonal = len(linear), problem._n_select, problem._diagonal
         self.features: Indices = np.arange(n)
-        self._B = B.astype(np.float32)
+        self._B = problem._B.astype(np.float32)
         self._linear: Matrix = linear.astype(np.float32)
-        self._deficit, self._n_select = deficit, n_select
-        start = np.where(diagonal > LOWEST_DIAGONAL, np.clip(diagonal, 0.0, 1.0), 0.0)
+        self._deficit, self._n_select = problem._deficit, n_select
+        selected = diagonal > problem._params.lowest_diagonal
+        start = np.where(selected, np.clip(diagonal, 0.0, 1.0), 0.0)
         others = np.tile(start, (n, 1))
         np.fill_diagonal(others, 0.0)
         # What is selected besides d adds up to n_select − 1 at the most, as in selections with d.

@@ -13,25 +13,46 @@ of the cuts are made feasible and the bound is recomputed from them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.overlap import best_overlap, crowded_groups, shares
+from qpopt.cuts.overlap import OverlapParams, best_overlap, crowded_groups, shares
+from qpopt.cuts.split_thresholds import class_columns
+from qpopt.cuts.thresholds import common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
 from qpopt.solvers.availability import load
 
 Vector = NDArray[np.float64]
 
-VIOLATION = 1e-6
-FEW = 0.05
-"""New threshold cuts per class that count as few."""
 
-NEW_CLIQUES = 60
-MOST_GROUPS = 400
+@dataclass(frozen=True)
+class LinearParams:
+    """Which cuts are added.
+
+    Parameters
+    ----------
+    violation, overlap_violation
+        By how much a threshold cut and an overlap cut must be violated, relative to its right side.
+    few
+        New threshold cuts per class that count as few: then the others, which cost more to find,
+        are looked for.
+    most_cliques
+        Clique cuts added at once.
+    overlap
+        Those of the overlap cuts.
+    """
+
+    violation: float = 1e-6
+    overlap_violation: float = 1e-4
+    few: float = 0.05
+    most_cliques: int = 60
+    overlap: OverlapParams = OverlapParams(most_groups=400)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,28 +76,35 @@ class LinearRelaxation:
         Whether to bound redundancy by clique cuts; otherwise it counts as 0.
     overlaps
         Whether to use overlap cuts, which know of uniqueness.
+    params
+        Which cuts are added.
     """
 
-    def __init__(self, sub: Subproblem, *, cliques: bool = True, overlaps: bool = True) -> None:
-        highspy = load("highspy")
-
+    def __init__(
+        self,
+        sub: Subproblem,
+        *,
+        cliques: bool = True,
+        overlaps: bool = True,
+        params: LinearParams = LinearParams(),
+    ) -> None:
+        highspy = self._highspy = load("highspy")
         self.sub = sub
+        self._params = params
         self.rounds = 0
         self._with_cliques = cliques and bool(sub.R.any())
         self._with_overlaps = overlaps and sub.n_classes > 1
         self._cuts: list[_Cut] = []
         self._pair_columns: dict[tuple[int, int], int] = {}
         self._known_cliques: set[tuple[int, ...]] = set()
-        self._columns = sub.columns()
+        self._similarity = sub.columns()
+        self._columns = class_columns(sub)
         n, q = sub.n_free, sub.n_classes
-        order = np.argsort(-self._columns, axis=1, kind="stable")
-        self._order = order
-        self._values = np.take_along_axis(self._columns, order, axis=1)
         self._highs: Any = highspy.Highs()
         self._highs.setOptionValue("output_flag", False)
         self._highs.setOptionValue("threads", 1)
         infinity = highspy.kHighsInf
-        top = self._values[:, : sub.n_per_class].sum(axis=1)
+        top = self._columns.values[:, : sub.n_per_class].sum(axis=1)
         empty = np.zeros(0)
         self._highs.addCols(
             n + q, np.concatenate([sub.b, np.ones(q)]),
@@ -90,17 +118,16 @@ class LinearRelaxation:
         self.s: Vector = np.full(n, m / max(n, 1))
         self.z: Vector = top
         self.y: Vector = empty
-        self._separate_thresholds()
+        self._multipliers: Vector = empty
+        self._add(self._threshold_cuts())
 
     def advance(self, time_limit: float | None = None) -> bool:
         """Solve and separate once; tell whether a violated cut was found."""
-        highspy = load("highspy")
-
         if time_limit is not None:
             # The clock of HiGHS runs on over several solves.
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + time_limit)
         self._highs.run()
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if self._highs.getModelStatus() != self._highspy.HighsModelStatus.kOptimal:
             return False
         solution = self._highs.getSolution()
         x = np.array(solution.col_value)
@@ -108,97 +135,87 @@ class LinearRelaxation:
         self.s, self.z, self.y = np.clip(x[:n], 0.0, 1.0), x[n : n + q], x[n + q :]
         self._multipliers = np.abs(np.array(solution.row_dual)[1:])
         self.rounds += 1
-        before = len(self._cuts)
-        self._separate_thresholds()
+        found = self._violated(self._threshold_cuts(), self._params.violation)
         # The others cost more to find, and are worth it only once the thresholds have settled.
-        if len(self._cuts) - before < FEW * self.sub.n_classes:
+        if len(found) < self._params.few * self.sub.n_classes:
             if self._with_overlaps:
-                self._separate_overlaps()
+                found += self._violated(self._overlap_cuts(), self._params.overlap_violation)
             if self._with_cliques:
-                self._separate_cliques()
-        return len(self._cuts) > before
+                found += self._clique_cuts()
+        self._add(found)
+        return bool(found)
 
     def value(self) -> FeatureBounds:
         """Return what the multipliers of the last solve prove."""
-        n, m = self.sub.n_free, self.sub.n_select
-        multipliers = np.zeros(len(self._cuts))
-        known = getattr(self, "_multipliers", np.zeros(0))[: len(self._cuts)]
-        multipliers[: len(known)] = known
-        load = np.zeros(self.sub.n_classes)
-        for cut, multiplier in zip(self._cuts, multipliers, strict=True):
-            for c in cut.classes:
-                load[c] += multiplier
-        scale = 1.0 / max(1.0, float(load.max()))
-        gains = self.sub.b.copy()
-        constant = self.sub.constant
+        sub = self.sub
+        # The last solve knows nothing of the cuts after it.
+        known = list(zip(self._cuts, self._multipliers, strict=False))
+        taken = np.zeros(sub.n_classes)
+        for cut, multiplier in known:
+            taken[list(cut.classes)] += multiplier
+        scale = 1.0 / max(1.0, float(taken.max()))
+        # A clique cut bounds no class, so it need not share its scale. What is missing of a full
+        # unit of every z_c comes from one more threshold cut.
+        factors = [(cut, by * scale if cut.classes else by) for cut, by in known]
+        factors += zip(self._threshold_cuts(), np.maximum(1.0 - taken * scale, 0.0), strict=True)
+        gains, constant = sub.b.copy(), sub.constant
         charge = np.zeros(len(self._pair_columns))
-        for cut, multiplier in zip(self._cuts, multipliers, strict=True):
-            # A clique cut bounds no class, so it need not share its scale.
-            factor = multiplier * scale if cut.classes else multiplier
+        for cut, factor in factors:
             if factor:
                 gains += factor * cut.gains
                 constant += factor * cut.constant
                 charge[list(cut.pairs)] += factor
-        for c in np.flatnonzero(1.0 - load * scale > 0):
-            # What is missing of a full unit of every z_c comes from one more threshold cut.
-            share = 1.0 - load[c] * scale
-            cut = self._threshold_cut(int(c), self.s)
-            gains += share * cut.gains
-            constant += share * cut.constant
-        redundancy = np.array([self.sub.R[pair] for pair in self._pair_columns])
-        constant += float(np.maximum(charge - redundancy, 0.0).sum()) if len(charge) else 0.0
+        redundancy = np.array([sub.R[pair] for pair in self._pair_columns])
+        constant += float(np.maximum(charge - redundancy, 0.0).sum())
         size = abs(constant) + float(np.abs(gains).sum()) + float(charge.sum())
-        return _decided(gains, constant + 1e-13 * (len(self._cuts) + n) * size, m)
+        paid = 1e-13 * (len(self._cuts) + sub.n_free) * size
+        return _decided(gains, constant + paid, sub.n_select)
 
-    def _threshold_cut(self, c: int, s: Vector) -> _Cut:
-        """Return the most violated threshold cut of a class."""
-        k = self.sub.n_per_class
+    def _weight(self) -> Vector:
+        """Return how much every column is selected, those of included features fully."""
+        return np.append(self.s, np.ones(self._similarity.shape[1] - self.sub.n_free))
+
+    def _cut(self, classes: tuple[int, ...], constant: float, gains: Vector) -> _Cut:
+        """Return a cut on what classes gain; included features are selected."""
         n = self.sub.n_free
-        weight = np.concatenate([s, np.ones(self._columns.shape[1] - n)])
-        total = np.cumsum(weight[self._order[c]])
-        position = min(int(np.searchsorted(total, k - 1e-12)), self._columns.shape[1] - 1)
-        threshold = self._values[c, position]
-        gains = np.maximum(self._columns[c] - threshold, 0.0)
-        return _Cut((c,), float(k * threshold + gains[n:].sum()), gains[:n])
+        return _Cut(classes, constant + float(gains[n:].sum()), gains[:n])
 
-    def _separate_thresholds(self) -> None:
+    def _threshold_cuts(self) -> list[_Cut]:
+        """Return the strongest threshold cut of every class at s."""
+        thresholds = common_thresholds(self._columns, self._weight())
+        gains = np.maximum(self._similarity - thresholds[:, None], 0.0)
+        constants = (self.sub.n_per_class * thresholds).tolist()
+        return [self._cut((c,), constant, gains[c]) for c, constant in enumerate(constants)]
+
+    def _overlap_cuts(self) -> Iterator[_Cut]:
+        """Yield cuts on groups of classes that take nearly the same features at s."""
+        k, weight = self.sub.n_per_class, self._weight()
+        share = shares(self._columns.order, weight, k)
+        for group in crowded_groups(share, weight, k, self._params.overlap):
+            best = best_overlap(self._similarity, group, weight, k)
+            yield self._cut(group, best.constant, best.gains)
+
+    def _violated(self, cuts: Iterable[_Cut], tolerance: float) -> list[_Cut]:
+        """Return the cuts on what classes gain that s and z violate."""
         found = []
-        for c in range(self.sub.n_classes):
-            cut = self._threshold_cut(c, self.s)
+        for cut in cuts:
             limit = cut.constant + float(cut.gains @ self.s)
-            if not self._cuts or self.z[c] > limit + VIOLATION * max(1.0, abs(limit)):
+            if self.z[list(cut.classes)].sum() > limit + tolerance * max(1.0, abs(limit)):
                 found.append(cut)
-        self._add(found)
+        return found
 
-    def _separate_overlaps(self) -> None:
-        """Add cuts on groups of classes that take nearly the same features at s."""
-        k, n = self.sub.n_per_class, self.sub.n_free
-        weight = np.concatenate([self.s, np.ones(self._columns.shape[1] - n)])
+    def _clique_cuts(self) -> list[_Cut]:
         found = []
-        for group in crowded_groups(shares(self._order, weight, k), weight, k, MOST_GROUPS):
-            best = best_overlap(self._columns, group, weight, k)
-            cut = _Cut(group, best.constant + float(best.gains[n:].sum()), best.gains[:n])
-            limit = cut.constant + float(cut.gains @ self.s)
-            if self.z[list(group)].sum() > limit + 100 * VIOLATION * max(1.0, abs(limit)):
-                found.append(cut)
-        self._add(found)
-
-    def _separate_cliques(self) -> None:
-        found = []
-        for members in _violated_cliques(self.sub.R, self.s, self._pair_values()):
+        most = self._params.most_cliques
+        for members, q in _violated_cliques(self.sub.R, self.s, self._pair_values())[:most]:
             if members in self._known_cliques:
                 continue
             self._known_cliques.add(members)
-            inside = list(members)
-            total = float(self.s[inside].sum())
-            q = max(1, int(np.floor(total)))
             gains = np.zeros(self.sub.n_free)
-            gains[inside] = -float(q)
-            pairs = tuple(
-                self._pair_column(d, e) for i, d in enumerate(inside) for e in inside[i + 1 :]
-            )
+            gains[list(members)] = -float(q)
+            pairs = tuple(self._pair_column(*pair) for pair in combinations(members, 2))
             found.append(_Cut((), 0.5 * q * (q + 1), gains, pairs))
-        self._add(found)
+        return found
 
     def _pair_values(self) -> Vector:
         values = np.zeros_like(self.sub.R)
@@ -208,8 +225,8 @@ class LinearRelaxation:
         return values
 
     def _pair_column(self, d: int, e: int) -> int:
-        """Return the number of the variable of a pair, making it where there is none."""
-        key = (min(d, e), max(d, e))
+        """Return the number of the variable of a pair d < e, making it where there is none."""
+        key = (d, e)
         if key not in self._pair_columns:
             self._pair_columns[key] = len(self._pair_columns)
             empty = np.zeros(0, dtype=np.int32)
@@ -217,8 +234,6 @@ class LinearRelaxation:
         return self._pair_columns[key]
 
     def _add(self, cuts: list[_Cut]) -> None:
-        highspy = load("highspy")
-
         n, q = self.sub.n_free, self.sub.n_classes
         for cut in cuts:
             used = np.flatnonzero(cut.gains)
@@ -226,7 +241,7 @@ class LinearRelaxation:
             value = [*(-cut.gains[used]).tolist(), *[1.0] * len(cut.classes)]
             value += [-1.0] * len(cut.pairs)
             self._highs.addRow(
-                -highspy.kHighsInf, cut.constant, len(index),
+                -self._highspy.kHighsInf, cut.constant, len(index),
                 np.array(index, dtype=np.int32), np.array(value),
             )  # fmt: skip
         self._cuts += cuts
@@ -249,22 +264,22 @@ def _decided(gains: Vector, constant: float, m: int) -> FeatureBounds:
     return FeatureBounds(value, with_feature, without_feature)
 
 
-def _violated_cliques(R: Vector, s: Vector, y: Vector) -> list[tuple[int, ...]]:
-    """Grow cliques of redundant features greedily on the support of s."""
+def _violated_cliques(R: Vector, s: Vector, y: Vector) -> list[tuple[tuple[int, ...], int]]:
+    """Grow cliques of redundant features greedily on the support of s; return them with their q."""
     support = np.flatnonzero(s > 1e-4)
-    found: dict[tuple[int, ...], float] = {}
+    found: dict[tuple[tuple[int, ...], int], float] = {}
     for start in support[np.argsort(-s[support])]:
         members = [int(start)]
         allowed = R[start] > 0
-        load = y[start].copy()
+        taken = y[start].copy()
         while True:
-            gain = np.where(allowed, s - load, 0.0)
+            gain = np.where(allowed, s - taken, 0.0)
             best = int(gain.argmax())
             if gain[best] <= 1e-6:
                 break
             members.append(best)
             allowed &= R[best] > 0
-            load += y[best]
+            taken += y[best]
         inside = sorted(members)
         total = float(s[inside].sum())
         q = max(1, int(np.floor(total)))
@@ -272,5 +287,5 @@ def _violated_cliques(R: Vector, s: Vector, y: Vector) -> list[tuple[int, ...]]:
         excess = q * total - 0.5 * q * (q + 1) - pairs
         if len(inside) > 1 and excess > 1e-4:
             weakest = float((R[np.ix_(inside, inside)] + np.eye(len(inside)) * 9).min())
-            found[tuple(inside)] = excess * weakest
-    return sorted(found, key=lambda key: -found[key])[:NEW_CLIQUES]
+            found[tuple(inside), q] = excess * weakest
+    return sorted(found, key=lambda key: -found[key])

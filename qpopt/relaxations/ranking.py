@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.split_thresholds import class_columns
 from qpopt.cuts.thresholds import common_thresholds
 from qpopt.problem.subproblem import Indices, Subproblem
-
-STEPS = 10
-"""Steps towards better selections, starting with all features alike; more change little."""
 
 
 class FeatureRanking:
@@ -23,15 +21,19 @@ class FeatureRanking:
 
     def __init__(self, sub: Subproblem) -> None:
         self._sub = sub
-        columns = sub.columns()
-        self._order = np.argsort(-columns, axis=1, kind="stable")
-        self._values = np.take_along_axis(columns, self._order, axis=1)
+        self._columns = class_columns(sub)
 
-    def first(self) -> Indices:
-        """Order the features, knowing nothing: by conditional gradients of the relaxed Z."""
+    def first(self, steps: int = 10) -> Indices:
+        """Order the features, knowing nothing: by conditional gradients of the relaxed Z.
+
+        Parameters
+        ----------
+        steps
+            Steps towards better selections, starting with all features alike; more change little.
+        """
         n, m = self._sub.n_free, self._sub.n_select
         selection = np.full(n, m / n)
-        for step in range(STEPS):
+        for step in range(steps):
             best = np.zeros(n)
             best[self.given(selection)[:m]] = 1.0
             selection += 2.0 / (step + 3.0) * (best - selection)
@@ -44,9 +46,9 @@ class FeatureRanking:
         its redundancy with the selection.
         """
         sub = self._sub
-        weight = np.ones(self._order.shape[1])
+        weight = np.ones(self._columns.order.shape[1])
         weight[: sub.n_free] = selection
-        thresholds = common_thresholds(self._order, self._values, weight, sub.n_per_class)
+        thresholds = common_thresholds(self._columns, weight)
         gain = np.maximum(sub.A - thresholds[:, None], 0.0).sum(axis=0)
         order: Indices = np.argsort(-(gain + sub.b - sub.R @ selection), kind="stable")
         return order

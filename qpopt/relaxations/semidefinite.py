@@ -4,32 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.quadric import QuadricParams
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.cuts.thresholds import Group, Thresholds
+from qpopt.cuts.thresholds import Group, ThresholdParams, Thresholds
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
-from qpopt.relaxations.admm import Admm
+from qpopt.relaxations.admm import Admm, AdmmParams, uniform
 from qpopt.relaxations.feature_bounds import FeatureBounds
-from qpopt.relaxations.fixing import FeatureFixing, FixedFeatures
-from qpopt.relaxations.safe_bounds import (
-    EPS,
-    eigenvalue_deficit,
-    row_bound,
-    rows_value,
-)
+from qpopt.relaxations.fixing import FeatureFixing, FixedFeatures, FixingParams
+from qpopt.relaxations.safe_bounds import EPS, eigenvalue_deficit, row_bound, rows_value
 from qpopt.search.enumeration import Relaxation
 
-STEPS_PER_ROUND = 25
-ROUNDS_PER_CUTS = 2
-ROUNDS_BEFORE_GROUPS = 3
-STEPS_TO_SETTLE = 30
-"""Steps after an extension with the same thresholds: X swings, and thresholds would follow it."""
-LEAST_WEIGHT = 1 / 12
-"""Smallest share of new overlap cuts in the average."""
+
+@dataclass(frozen=True)
+class SemidefiniteParams:
+    """How the semidefinite bound is improved.
+
+    Parameters
+    ----------
+    steps_per_round
+        Steps between two looks for better thresholds.
+    rounds_per_cuts
+        Rounds between two looks for cuts on X.
+    rounds_before_groups
+        Rounds before overlap cuts are looked for: X must have settled.
+    steps_to_settle
+        Steps after an extension with the same thresholds: X swings, and thresholds would follow it.
+    least_weight
+        Smallest share of new overlap cuts in the average.
+    admm, thresholds, quadric, fixing
+        Those of the iteration, of both kinds of cuts, and of what decides features.
+    """
+
+    steps_per_round: int = 25
+    rounds_per_cuts: int = 2
+    rounds_before_groups: int = 3
+    steps_to_settle: int = 30
+    least_weight: float = 1 / 12
+    admm: AdmmParams = AdmmParams()
+    thresholds: ThresholdParams = ThresholdParams()
+    quadric: QuadricParams = QuadricParams()
+    fixing: FixingParams = FixingParams()
+
+
+class _Proven(NamedTuple):
+    """Z ≤ offset + sᵀ(Q − B)s for every selection s; B + deficit · I ⪰ 0."""
+
+    offset: float
+    Q: NDArray[np.float64]
+    B: NDArray[np.float64]
+    deficit: float
 
 
 class SemidefiniteRelaxation:
@@ -41,20 +71,27 @@ class SemidefiniteRelaxation:
         The problem, with at least one feature to select and as many free ones.
     cuts
         Whether to add cuts on X.
+    params
+        How to improve it.
     """
 
-    def __init__(self, sub: Subproblem, *, cuts: bool = True) -> None:
+    def __init__(
+        self,
+        sub: Subproblem,
+        *,
+        cuts: bool = True,
+        params: SemidefiniteParams = SemidefiniteParams(),
+    ) -> None:
         self.sub = sub
+        self.params = params
         self.with_cuts = cuts
         self.rounds = 0
         self._rounds_since_change = 0
         self._settling = 0
-        self._thresholds = Thresholds(sub)
-        n, m = sub.n_free, sub.n_select
-        X = np.full((n, n), m * (m - 1) / max(n * (n - 1), 1))
-        np.fill_diagonal(X, m / n)
-        self._thresholds.update(X, 1.0)
-        self.admm = Admm(self.objective(), m) if m > 1 else None
+        self._thresholds = Thresholds(sub, params=params.thresholds)
+        m = sub.n_select
+        self._thresholds.update(uniform(sub.n_free, m), 1.0)
+        self.admm = Admm(self.objective(), m, params=params.admm) if m > 1 else None
 
     @property
     def X(self) -> Floats:
@@ -79,29 +116,26 @@ class SemidefiniteRelaxation:
         C[np.diag_indices_from(C)] += self.sub.b
         return C
 
-    def round(self, steps: int = STEPS_PER_ROUND, stop: Callable[[], bool] = lambda: False) -> None:
+    def round(self, steps: int | None = None, stop: Callable[[], bool] = lambda: False) -> None:
         """Improve the iterate: new thresholds, from time to time new cuts, then some steps.
 
         Parameters
         ----------
         steps
-            How many.
+            How many; by default as the params say.
         stop
             Asked before every step; when it says so, the round ends early.
         """
         if self.admm is None:
             return
+        params = self.params
+        steps = params.steps_per_round if steps is None else steps
         if self.rounds and self._settling <= 0:
-            self._thresholds.update(
-                self.X,
-                max(2.0 / (self._rounds_since_change + 4), LEAST_WEIGHT),
-                groups=self._rounds_since_change >= ROUNDS_BEFORE_GROUPS,
-            )
-            renew = (
-                self.with_cuts
-                and self._rounds_since_change % ROUNDS_PER_CUTS == ROUNDS_PER_CUTS - 1
-            )
-            cuts = self.admm.cuts.renewed(self.X) if renew else None
+            since = self._rounds_since_change
+            weight = max(2.0 / (since + 4), params.least_weight)
+            self._thresholds.update(self.X, weight, groups=since >= params.rounds_before_groups)
+            renew = self.with_cuts and (since + 1) % params.rounds_per_cuts == 0
+            cuts = self.admm.cuts.renewed(self.X, params.quadric) if renew else None
             self.admm.set_objective(self.objective(), cuts)
         moving = self._thresholds if self._settling <= 0 else None
         for _ in range(steps):
@@ -112,28 +146,10 @@ class SemidefiniteRelaxation:
         self.rounds += 1
         self._rounds_since_change += 1
 
-    def certificate_parts(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
-        """Return (M, offset, B): Z ≤ offset + sᵀMs, and B as `safe` uses it."""
-        C = self.objective()
-        if self.admm is None:
-            return C, self.sub.constant, np.zeros_like(C)
-        B = self.admm.symmetric_S().astype(np.float64)
-        M = -self.admm.slack(C)
-        offset = self.sub.constant + self.sub.n_select * self.admm.t
-        return M, offset + self.admm.cuts.paid, B
-
     def estimate(self) -> float:
         """Return what the iterate proves but for the rounding in S: cheap, not rigorous."""
-        M, offset, B = self.certificate_parts()
+        M, offset, B = self._parts()
         return offset + rows_value(M + B, self.sub.n_select)
-
-    def value(self) -> float:
-        """Return what the iterate proves."""
-        return self.features().value
-
-    def features(self) -> FeatureBounds:
-        """Return what the iterate proves, for all selections and with any one feature decided."""
-        return self.proof()[0]
 
     def proof(
         self, limit: float = -inf, stop: Callable[[], bool] = lambda: False
@@ -154,14 +170,10 @@ class SemidefiniteRelaxation:
             The bound, for all selections and with any one feature decided; and the features, by
             their positions, with a point each: more than the bound with a feature tells.
         """
-        M, offset, B = self.certificate_parts()
-        Q, m = M + B, self.sub.n_select
-        deficit, rounding = eigenvalue_deficit(B), self._rounding(M, offset)
-        bound = row_bound(Q, m)
-        shift = offset + m * deficit + rounding
-        diagonal = np.diagonal(self.X).astype(np.float64)
-        forcing = FeatureFixing(Q, B, deficit, m, diagonal)
-        found = forcing.unselectable(limit - offset - rounding, stop)
+        proven, m = self._proven(), self.sub.n_select
+        bound = row_bound(proven.Q, m)
+        shift = proven.offset + m * proven.deficit
+        found = self._fixing(proven).unselectable(limit - proven.offset, stop)
         return FeatureBounds(
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
         ), found
@@ -174,21 +186,33 @@ class SemidefiniteRelaxation:
         stop
             Asked from time to time; when it says so, what is proven until then is returned.
         """
-        M, offset, B = self.certificate_parts()
-        diagonal = np.diagonal(self.X).astype(np.float64)
-        forcing = FeatureFixing(M + B, B, eigenvalue_deficit(B), self.sub.n_select, diagonal)
-        return forcing.values(stop) + offset + self._rounding(M, offset)
+        proven = self._proven()
+        return self._fixing(proven).values(stop) + proven.offset
 
     def relaxation(self) -> Relaxation:
         """Return what the iterate proves of every single selection."""
-        M, offset, B = self.certificate_parts()
-        paid = self.sub.n_select * eigenvalue_deficit(B) + self._rounding(M, offset)
-        return Relaxation(offset + paid, M + B)
+        proven = self._proven()
+        return Relaxation(proven.offset + self.sub.n_select * proven.deficit, proven.Q)
 
-    def _rounding(self, M: NDArray[np.float64], offset: float) -> float:
-        """Return what adding up M can have lost: some thousand terms at the most, each rounded."""
+    def _parts(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+        """Return M, offset and B as in `qpopt.relaxations.safe_bounds`, but for rounding."""
+        C = self.objective()
+        if self.admm is None:
+            return C, self.sub.constant, np.zeros_like(C)
+        offset = self.sub.constant + self.sub.n_select * self.admm.t + self.admm.cuts.paid
+        return -self.admm.slack(C), offset, self.admm.symmetric_S().astype(np.float64)
+
+    def _proven(self) -> _Proven:
+        M, offset, B = self._parts()
+        # What adding up M can have lost: some thousand terms at the most, each rounded.
         size = abs(offset) + self.sub.n_select**2 * float(np.abs(M).max())
-        return 64 * self.sub.n_classes * EPS * size
+        rounding = 64 * self.sub.n_classes * EPS * size
+        return _Proven(offset + rounding, M + B, B, eigenvalue_deficit(B))
+
+    def _fixing(self, proven: _Proven) -> FeatureFixing:
+        diagonal = np.diagonal(self.X).astype(np.float64)
+        _, Q, B, deficit = proven
+        return FeatureFixing(Q, B, deficit, self.sub.n_select, diagonal, self.params.fixing)
 
     def copy(self) -> SemidefiniteRelaxation:
         """Return an iterate that goes its own way from here."""
@@ -202,9 +226,7 @@ class SemidefiniteRelaxation:
         position = np.full(self.sub.n_free, -1)
         position[np.isin(self.sub.free, sub.free)] = np.arange(sub.n_free)
         included = np.flatnonzero(np.isin(self.sub.free, sub.included))
-        cuts = self._thresholds.splits.cuts.renumbered(position, included)
-        self.sub = sub
-        self._thresholds = Thresholds(sub, cuts, self._thresholds.groups)
+        self._renumber(sub, position, included)
         if self.admm is None or sub.n_select < 2:
             self.admm = None
             return
@@ -214,9 +236,12 @@ class SemidefiniteRelaxation:
     def extend(self, sub: Subproblem) -> None:
         """Go on with a problem that has more free features, keeping the iterate as a start."""
         positions: Indices = np.searchsorted(sub.free, self.sub.free)
-        cuts = self._thresholds.splits.cuts.renumbered(positions, positions[:0])
-        self.sub = sub
-        self._thresholds = Thresholds(sub, cuts, self._thresholds.groups)
-        self._settling = STEPS_TO_SETTLE
+        self._renumber(sub, positions, positions[:0])
+        self._settling = self.params.steps_to_settle
         if self.admm is not None:
             self.admm.extend(positions, self.objective())
+
+    def _renumber(self, sub: Subproblem, position: Indices, included: Indices) -> None:
+        cuts = self._thresholds.splits.cuts.renumbered(position, included)
+        self.sub = sub
+        self._thresholds = Thresholds(sub, cuts, self.groups, self.params.thresholds)

@@ -11,6 +11,7 @@ off its diagonal, every pair of chosen features uses up some of the offset.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb, inf
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Clock
 from qpopt.kernels.enumeration import better_selections
-from qpopt.problem.subproblem import Indices, Subproblem
+from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
 MOST_SELECTIONS = 10**16
 """Parts with more selections are not worth a try: pruning leaves too many."""
@@ -46,6 +47,83 @@ class Relaxation(NamedTuple):
     Q: NDArray[np.float64]
 
 
+class EnumerationProblem(NamedTuple):
+    """What the compiled loop needs of a part.
+
+    Parameters
+    ----------
+    columns
+        Similarity, free features × classes.
+    R, Q
+        Redundancy, and what pairs add to the relaxed value: never more than 0 off the diagonal.
+    n_per_class, n_included
+        Features per class, and features decided before.
+    """
+
+    columns: Floats
+    R: Floats
+    Q: Floats
+    n_per_class: int
+    n_included: int
+
+
+class EnumerationStack(NamedTuple):
+    """Where the depth-first search stands: arrays with a row a depth, and the present depth.
+
+    Parameters
+    ----------
+    top, places
+        For every class the k + 1 best values so far and their places in the selection.
+    values, relaxed_values
+        The value of the features chosen so far, and their relaxed value.
+    candidates, linear, gains, relaxed
+        The features still to choose from, by falling gain; their bias less redundancy with those
+        chosen; their gains; what each adds to the relaxed value.
+    reserve
+        The most that all but one of those still to choose can add to the relaxed value.
+    lengths, following
+        How many candidates there are, and the next one to choose: −1 where the depth is new.
+    depth
+        How many features are chosen; one element.
+    """
+
+    top: Floats
+    places: Indices
+    values: Floats
+    relaxed_values: Floats
+    candidates: Indices
+    linear: Floats
+    gains: Floats
+    relaxed: Floats
+    reserve: Floats
+    lengths: Indices
+    following: Indices
+    depth: Indices
+
+
+def _new_stack(sub: Subproblem, offset: float, relaxed: Floats) -> EnumerationStack:
+    """Return the search at its beginning."""
+    n, m, q, k = sub.n_free, sub.n_select, sub.n_classes, sub.n_per_class
+    linear, gains, gained = np.empty((3, m, n))
+    stack = EnumerationStack(
+        np.empty((m, q, k + 1)), np.full((m, q, k + 1), -1), np.empty(m), np.empty(m),
+        np.empty((m, n), dtype=np.int64), linear, gains, gained, np.empty(m),
+        np.full(m, n), np.full(m, -1), np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
+    # Until a class has enough features, its places are held by some that are worse than all.
+    least = np.min(sub.columns(), axis=1)
+    stack.top[0] = (least - np.maximum(1.0, np.abs(least)))[:, None]
+    best = np.argsort(-sub.forced, axis=1, kind="stable")[:, : k + 1]
+    known = best.shape[1]
+    stack.top[0, :, :known] = np.take_along_axis(sub.forced, best, axis=1)
+    stack.places[0, :, :known] = best
+    stack.values[0] = sub.constant + float(stack.top[0, :, :k].sum())
+    stack.relaxed_values[0] = offset
+    stack.candidates[0] = np.arange(n)
+    stack.linear[0], stack.relaxed[0] = sub.b, relaxed
+    return stack
+
+
 class Enumeration:
     """The selections of a subproblem, gone through once.
 
@@ -58,43 +136,17 @@ class Enumeration:
     """
 
     def __init__(self, sub: Subproblem, relaxation: Relaxation | None = None) -> None:
-        n, m, k = sub.n_free, sub.n_select, sub.n_per_class
-        q, n_included = sub.n_classes, len(sub.included)
-        self.finished = False
-        self._sub = sub
-        self._columns = np.ascontiguousarray(sub.A.T)
-        # Until a class has enough features, its places are held by some that are worse than all.
-        least = np.min(sub.columns(), axis=1)
-        worst = least - np.maximum(1.0, np.abs(least))
-        self._top = np.empty((m, q, k + 1))
-        self._top[0] = worst[:, None]
-        self._places = np.full((m, q, k + 1), -1, dtype=np.int64)
-        best = np.argsort(-sub.forced, axis=1, kind="stable")[:, : k + 1]
-        known = best.shape[1]
-        self._top[0, :, :known] = np.take_along_axis(sub.forced, best, axis=1)
-        self._places[0, :, :known] = best
-        self._values = np.empty(m)
-        self._values[0] = sub.constant + float(self._top[0, :, :k].sum())
-        self._candidates = np.empty((m, n), dtype=np.int64)
-        self._candidates[0] = np.arange(n)
-        self._linear = np.empty((m, n))
-        self._linear[0] = sub.b
-        self._gains = np.empty((m, n))
-        self._lengths = np.zeros(m, dtype=np.int64)
-        self._lengths[0] = n
-        self._next = np.full(m, -1, dtype=np.int64)
-        self._depth = np.zeros(1, dtype=np.int64)
-        self._n_included = n_included
-        offset, Q = (inf, np.zeros((n, n))) if relaxation is None else relaxation
+        n, m = sub.n_free, sub.n_select
+        offset, Q = relaxation or Relaxation(inf, np.zeros((n, n)))
         diagonal = np.diagonal(Q).copy()
         # What is positive off the diagonal is paid at once, for all pairs.
         excess = max(0.0, float((Q - np.diag(diagonal)).max()))
-        self._Q = np.ascontiguousarray(Q - excess)
-        self._relaxed_values = np.empty(m)
-        self._relaxed_values[0] = offset + m * (m - 1) * excess
-        self._relaxed = np.empty((m, n))
-        self._relaxed[0] = diagonal
-        self._reserve = np.empty(m)
+        self.finished = False
+        self._sub = sub
+        self._problem = EnumerationProblem(
+            np.ascontiguousarray(sub.A.T), sub.R, Q - excess, sub.n_per_class, len(sub.included)
+        )
+        self._stack = _new_stack(sub, offset + m * (m - 1) * excess, diagonal)
         self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
         self._margin = LOST_IN_SUMS * max(_largest_sum(sub), m * m * float(np.abs(Q).max()))
 
@@ -120,15 +172,22 @@ class Enumeration:
         if objective > -inf:
             limit -= ROUNDING * max(1.0, abs(objective))
         count, self.finished = better_selections(
-            self._columns, self._sub.R, self._Q, self._sub.n_per_class, self._n_included,
-            limit, steps, self._top, self._places, self._values, self._candidates, self._linear,
-            self._gains, self._relaxed_values, self._relaxed, self._reserve, self._lengths,
-            self._next, self._depth, self._found,
-        )  # fmt: skip
-        return [self._selection(row) for row in self._found[:count]]
+            self._problem, self._stack, limit, steps, self._found
+        )
+        free, included = self._sub.free, self._sub.included
+        return [np.union1d(included, free[row]) for row in self._found[:count]]
 
-    def _selection(self, positions: NDArray[np.int64]) -> Indices:
-        return np.union1d(self._sub.included, self._sub.free[positions])
+    def offer_all(self, incumbent: Incumbent, steps: int, over: Callable[[], bool]) -> bool:
+        """Let the incumbent judge every selection that may be better; False if over before.
+
+        Whether it is over is asked every so many steps.
+        """
+        while not self.finished:
+            if over():
+                return False
+            for selection in self.advance(incumbent.objective, steps):
+                incumbent.judge(selection)
+        return True
 
 
 def n_selections(sub: Subproblem) -> int:
@@ -157,15 +216,9 @@ def enumerate_part(
     bool
         Whether all have been looked at: the part then holds nothing better than the incumbent.
     """
-    part = Enumeration(sub, relaxation)
     steps = max(1, WORK_AT_ONCE // (sub.n_classes * sub.n_free))
     clock = Clock(incumbent.clock.share(most=seconds))
-    while not part.finished:
-        if clock.over:
-            return False
-        for selection in part.advance(incumbent.objective, steps):
-            incumbent.judge(selection)
-    return True
+    return Enumeration(sub, relaxation).offer_all(incumbent, steps, lambda: clock.over)
 
 
 def _largest_sum(sub: Subproblem) -> float:

@@ -15,15 +15,12 @@ from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
-from qpopt.search.greedy import greedy_selection
+from qpopt.search.greedy import greedy
 from qpopt.search.integer_instance import in_units
-from qpopt.search.worker import Worker
-
-MOST_SELECTIONS = 5000
-"""Up to so many selections all of them are looked at."""
+from qpopt.search.worker import SearchParams, Worker
 
 
-def search(incumbent: Incumbent, budget: Budget, *, most_selections: int = MOST_SELECTIONS) -> bool:
+def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchParams()) -> bool:
     """Find good solutions: tabu search over swaps, with restarts and recombination.
 
     Where there are only a few thousand selections, all of them are tried after the first climbs,
@@ -39,8 +36,8 @@ def search(incumbent: Incumbent, budget: Budget, *, most_selections: int = MOST_
         that shares the best solution with the others.
     budget
         When to stop.
-    most_selections
-        Up to how many selections all of them are tried.
+    params
+        How to search.
 
     Returns
     -------
@@ -50,7 +47,7 @@ def search(incumbent: Incumbent, budget: Budget, *, most_selections: int = MOST_
     incumbent.enter(Phase.SEARCH, "searching")
     instance, limits = incumbent.instance, incumbent.limits
     problem, unit = in_units(instance)
-    starts = [greedy_selection(instance, problem), *_hint(instance)]
+    starts = [greedy(instance, problem), *_hint(instance)]
     if incumbent.best is not None:
         starts.insert(0, incumbent.best.selection)
     for selection in starts:
@@ -59,11 +56,11 @@ def search(incumbent: Incumbent, budget: Budget, *, most_selections: int = MOST_
         return True
     n_workers = limits.threads or 1
     first, *others = (
-        Worker(problem, unit, incumbent, budget, seed, [], sharing=n_workers > 1)
+        Worker(problem, unit, incumbent, budget, seed, params, sharing=n_workers > 1)
         for seed in SeedSequence(limits.seed).spawn(n_workers)
     )
     first.starts = starts
-    if _try_all(first, most_selections):
+    if _try_all(first, params.most_selections):
         return True
     _run([first, *others])
     return False
@@ -81,13 +78,7 @@ def _try_all(worker: Worker, most: int) -> bool:
     if budget.done or not budget.affords(count):
         return False
     budget.made(count, budget.allot(count))
-    rest = Enumeration(part)
-    while not rest.finished:
-        if budget.out_of_time:
-            return False
-        for selection in rest.advance(incumbent.objective, count):
-            incumbent.judge(selection)
-    return True
+    return Enumeration(part).offer_all(incumbent, count, lambda: budget.out_of_time)
 
 
 def _run(workers: list[Worker]) -> None:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-SIZE = 5
-LEAST_DISTANCE = 2
+
+@dataclass(frozen=True)
+class PopulationParams:
+    """What the population holds, and what it makes of it.
+
+    Parameters
+    ----------
+    size
+        How many selections; with fewer, starts are random.
+    least_distance
+        In how many features two of them must differ.
+    least_kept, most_kept
+        Between which shares of a member's features a disturbed one keeps.
+    """
+
+    size: int = 5
+    least_distance: int = 2
+    least_kept: float = 0.5
+    most_kept: float = 0.9
 
 
 class Population:
@@ -19,9 +38,14 @@ class Population:
         Where chance comes from.
     fixed
         Features that every selection contains.
+    params
+        Its size and the like.
     """
 
-    def __init__(self, rng: Generator, fixed: frozenset[int]) -> None:
+    def __init__(
+        self, rng: Generator, fixed: frozenset[int], params: PopulationParams = PopulationParams()
+    ) -> None:
+        self.params = params
         self.rng = rng
         self.fixed = fixed
         self.members: list[tuple[float, frozenset[int]]] = []
@@ -30,12 +54,12 @@ class Population:
     @property
     def full(self) -> bool:
         """Whether there are enough members to make new starts from them."""
-        return len(self.members) >= SIZE
+        return len(self.members) >= self.params.size
 
     def add(self, objective: float, selection: NDArray[np.int64]) -> None:
         """Take a selection in unless it is worse than all, or than one that is much alike."""
         features = frozenset(selection.tolist())
-        alike = [m for m in self.members if len(features - m[1]) < LEAST_DISTANCE]
+        alike = [m for m in self.members if len(features - m[1]) < self.params.least_distance]
         self.failures += 1
         if any(value >= objective for value, _ in alike):
             return
@@ -45,7 +69,7 @@ class Population:
         self.members = [m for m in self.members if m not in alike]
         self.members.append((objective, features))
         self.members.sort(key=lambda m: -m[0])
-        del self.members[SIZE:]
+        del self.members[self.params.size :]
 
     def clear(self) -> None:
         """Forget all members."""
@@ -62,8 +86,8 @@ class Population:
         """Return a part of a member that is to be completed anew."""
         chosen = self.members[self.rng.integers(len(self.members))][1]
         free = _indices(chosen - self.fixed)
-        n_kept = int(len(free) * self.rng.uniform(0.5, 0.9))
-        kept = self.rng.choice(free, n_kept, replace=False)
+        share = self.rng.uniform(self.params.least_kept, self.params.most_kept)
+        kept = self.rng.choice(free, int(len(free) * share), replace=False)
         return np.concatenate([_indices(self.fixed), kept])
 
 

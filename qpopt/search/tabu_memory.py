@@ -9,11 +9,39 @@ from numpy.typing import NDArray
 
 from qpopt.search.integer_instance import IntegerInstance
 
-N_KEPT = 8
-MOST_LISTED = 128
-FIRST_MARGIN = 2**16
-"""About a thousandth of Z."""
 NEVER = -(2**62)
+BIDS_PER_CLASS = 4
+"""After so many, an auction takes too long; the hash table has room for them."""
+
+
+class TabuParams(NamedTuple):
+    """How the tabu search steps; a NamedTuple, because the compiled loop reads it.
+
+    Parameters
+    ----------
+    enter_hold, leave_hold, spread
+        A feature that left may not enter, and one that entered may not leave, for the number of
+        selected features divided by these in steps; up to that divided by `spread` more, by chance.
+    wanted, most_near, most_listed
+        How many swaps close to the best are judged exactly: about so many, the most, and the most
+        together with barred ones that may lead to a new best.
+    first_margin
+        How close that is at first, in units: about a thousandth of Z. It adapts itself.
+    uncorrected
+        Every so many steps the correction is left out: where classes are equal it leads astray.
+    n_kept
+        How many of the best selections are kept.
+    """
+
+    enter_hold: int = 20
+    leave_hold: int = 40
+    spread: int = 6
+    wanted: int = 12
+    most_near: int = 64
+    most_listed: int = 128
+    first_margin: int = 2**16
+    uncorrected: int = 4
+    n_kept: int = 8
 
 
 class TabuMemory(NamedTuple):
@@ -21,6 +49,8 @@ class TabuMemory(NamedTuple):
 
     Parameters
     ----------
+    params
+        How to step.
     random, clock, idle, best
         State of the random numbers, steps so far, steps since the last improvement, best estimate
         of Z in units; one element each.
@@ -28,7 +58,7 @@ class TabuMemory(NamedTuple):
         Swaps that weigh less than the best by at most this are judged exactly; adapts itself.
     hold
         Least number of steps for which a feature that left may not enter, and one that entered
-        may not leave.
+        may not leave, and up to how many more.
     enter_after, leave_after
         For every feature the step after which it may enter and leave.
     kept, kept_name, kept_selected
@@ -37,6 +67,7 @@ class TabuMemory(NamedTuple):
         Scratch space of a step.
     """
 
+    params: TabuParams
     random: NDArray[np.uint64]
     clock: NDArray[np.int64]
     idle: NDArray[np.int64]
@@ -71,6 +102,8 @@ class Auction(NamedTuple):
         The classes without a set.
     step
         The least raise; one element.
+    most_bids
+        How many bids there may be before the last ones.
     best_name
         Scratch space: for every class the name of its best set.
     list_value, list_key
@@ -85,29 +118,35 @@ class Auction(NamedTuple):
     paid: NDArray[np.int64]
     waiting: NDArray[np.int64]
     step: NDArray[np.int64]
+    most_bids: int
     best_name: NDArray[np.uint64]
     list_value: NDArray[np.int32]
     list_key: NDArray[np.uint64]
 
 
-def new_memory(n_features: int, n_select: int, seed: int, hold: tuple[int, int]) -> TabuMemory:
+def new_memory(
+    n_features: int, n_select: int, seed: int, params: TabuParams = TabuParams()
+) -> TabuMemory:
     """Return a memory of nothing, whose random numbers start at `seed`."""
+    hold = [max(n_select // by, 1) for by in (params.enter_hold, params.leave_hold, params.spread)]
+    n_kept = params.n_kept
     return TabuMemory(
+        params,
         np.array([seed | 1], np.uint64),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.full(1, NEVER, np.int64),
-        np.full(1, FIRST_MARGIN, np.int64),
+        np.full(1, params.first_margin, np.int64),
         np.array(hold, np.int64),
         np.zeros(n_features, np.int64),
         np.zeros(n_features, np.int64),
-        np.full(N_KEPT, NEVER, np.int64),
-        np.zeros(N_KEPT, np.uint64),
-        np.zeros((N_KEPT, n_select), np.int64),
+        np.full(n_kept, NEVER, np.int64),
+        np.zeros(n_kept, np.uint64),
+        np.zeros((n_kept, n_select), np.int64),
         np.zeros(n_features, np.int32),
         np.zeros(n_select, np.int32),
         np.zeros(n_select, np.int64),
-        np.zeros((MOST_LISTED, 2), np.int64),
+        np.zeros((params.most_listed, 2), np.int64),
         np.zeros(n_features, np.int64),
         np.zeros(n_features, np.int32),
     )
@@ -127,8 +166,8 @@ def forget(memory: TabuMemory) -> None:
 def new_auction(problem: IntegerInstance) -> Auction:
     """Return an auction with room for the sets of all classes."""
     n_classes = problem.A.shape[0]
-    # Every class opens a set, every bid at most one more, and there are at most 5 n_classes bids.
-    size = 1 << (8 * n_classes - 1).bit_length()
+    # Every class opens a set, every bid at most one more, and every class bids once more at last.
+    size = 1 << ((BIDS_PER_CLASS + 4) * n_classes - 1).bit_length()
     return Auction(
         np.zeros(1, np.int64),
         np.zeros(size, np.int64),
@@ -138,6 +177,7 @@ def new_auction(problem: IntegerInstance) -> Auction:
         np.zeros(n_classes, np.int64),
         np.zeros(n_classes, np.int64),
         np.ones(1, np.int64),
+        BIDS_PER_CLASS * n_classes,
         np.zeros(n_classes, np.uint64),
         np.zeros(problem.n_listed, np.int32),
         np.zeros(problem.n_listed, np.uint64),

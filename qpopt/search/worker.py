@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,40 +13,47 @@ from qpopt.kernels.greedy_fill import fill
 from qpopt.kernels.tabu import tabu_search
 from qpopt.search.budget import Budget
 from qpopt.search.integer_instance import IntegerInstance
-from qpopt.search.population import Population
+from qpopt.search.population import Population, PopulationParams
 from qpopt.search.swap_state import new_state
-from qpopt.search.tabu_memory import NEVER, forget, new_auction, new_memory
+from qpopt.search.tabu_memory import NEVER, TabuParams, forget, new_auction, new_memory
 
-PATIENCE_PER_FEATURE = 6
-"""Steps without improvement, per selected feature, after which a tabu search ends."""
-MOST_FAILURES = 30
-"""New starts in a row that gave no new elite selection, after which the population is dropped."""
-RAISES_PER_GAP = 32
-"""How fine the auction for sets is: least raises in the mean cost of a class's second best set."""
 WORK_PER_CALL = 1e9
 """Size of a compiled call: about a tenth of a second, so that limits and interruptions are seen."""
 
 
-@dataclass
-class Settings:
-    """Settings of the tabu search that the instance's size decides."""
+@dataclass(frozen=True)
+class SearchParams:
+    """How the search goes on.
 
-    patience: int
-    steps_per_call: int
-    hold: tuple[int, int]
+    Parameters
+    ----------
+    most_selections
+        Up to so many selections all of them are tried.
+    patience_per_feature, least_patience
+        Steps without improvement after which a tabu search ends: so many per selected feature, and
+        the fewest.
+    most_failures
+        New starts in a row that gave no new elite selection, after which the population is dropped.
+    raises_per_gap
+        How fine the auction is: least raises in the mean cost of a class's second best set.
+    recombined
+        Share of the starts that recombine two elite selections; the others disturb one.
+    breadth, breadth_of_recombined
+        Of how many best features one is drawn when a selection is completed.
+    tabu, population
+        Those of the tabu search and of the elite selections.
+    """
 
-
-def settings(problem: IntegerInstance, n_select: int) -> Settings:
-    """Derive the settings from the size of the problem."""
-    n_classes, n_features = problem.A.shape
-    k = problem.n_per_class
-    touched = min(n_classes, 2 * n_classes * (k + 2) / n_select)
-    work = n_features * (n_select + touched * (k + 3)) + 6000 * n_classes
-    return Settings(
-        max(PATIENCE_PER_FEATURE * n_select, 200),
-        max(1, int(WORK_PER_CALL / work)),
-        (max(n_select // 20, 1), max(n_select // 40, 1)),
-    )
+    most_selections: int = 5000
+    patience_per_feature: int = 6
+    least_patience: int = 200
+    most_failures: int = 30
+    raises_per_gap: int = 32
+    recombined: float = 0.7
+    breadth: int = 4
+    breadth_of_recombined: int = 3
+    tabu: TabuParams = TabuParams()
+    population: PopulationParams = PopulationParams()
 
 
 class Worker:
@@ -63,10 +69,15 @@ class Worker:
         When to stop, shared likewise.
     seed
         Where chance comes from.
-    starts
-        Selections to begin with.
+    params
+        How to search.
     sharing
         Whether there are other workers, whose best solution is worth recombining.
+
+    Attributes
+    ----------
+    starts
+        Selections to begin with.
     """
 
     def __init__(
@@ -76,31 +87,33 @@ class Worker:
         incumbent: Incumbent,
         budget: Budget,
         seed: SeedSequence,
-        starts: Sequence[NDArray[np.int64]],
+        params: SearchParams,
         *,
         sharing: bool = False,
     ) -> None:
-        n_features = problem.A.shape[1]
-        self.n_select = incumbent.instance.n_select
+        n_select = self.n_select = incumbent.instance.n_select
         self.problem = problem
         self.unit = unit
         self.incumbent = incumbent
         self.budget = budget
         self.rng = np.random.default_rng(seed)
-        self.starts = list(starts)
+        self.params = params
+        self.starts: list[NDArray[np.int64]] = []
         self.sharing = sharing
-        self.settings = settings(problem, self.n_select)
+        self.patience = max(params.patience_per_feature * n_select, params.least_patience)
+        self.steps_per_call = _steps_per_call(problem, n_select)
         kernel_seed = int(self.rng.integers(2**63))
-        self.memory = new_memory(n_features, self.n_select, kernel_seed, self.settings.hold)
+        self.memory = new_memory(problem.A.shape[1], n_select, kernel_seed, params.tabu)
         self.auction = new_auction(problem)
         self.fixed = np.flatnonzero(problem.fixed)
-        self.population = Population(self.rng, frozenset(self.fixed.tolist()))
+        fixed = frozenset(self.fixed.tolist())
+        self.population = Population(self.rng, fixed, params.population)
         self.slack = 0.0
 
     def run(self) -> None:
         """Search until a limit is reached."""
         while not self.budget.done:
-            if self.population.failures >= MOST_FAILURES:
+            if self.population.failures >= self.params.most_failures:
                 self.population.clear()
             self.climb(self.next_start())
 
@@ -110,15 +123,16 @@ class Worker:
             return self.starts.pop(0)
         if self.sharing:
             self._adopt()
+        allowed, params = self.problem.allowed, self.params
         if not self.population.full:
             n_random = int(self.rng.integers(self.n_select + 1))
-            return self._filled(self._random_part(n_random), self.problem.allowed, 4)
-        if self.rng.random() < 0.7:
+            return self._filled(self._random_part(n_random), allowed, params.breadth)
+        if self.rng.random() < params.recombined:
             common, either = self.population.recombine()
-            among = np.zeros_like(self.problem.allowed)
+            among = np.zeros_like(allowed)
             among[either] = True
-            return self._filled(common, among, 3)
-        return self._filled(self.population.disturb(), self.problem.allowed, 4)
+            return self._filled(common, among, params.breadth_of_recombined)
+        return self._filled(self.population.disturb(), allowed, params.breadth)
 
     def _adopt(self) -> None:
         """Take the incumbent in if another worker's is better than all members."""
@@ -131,12 +145,12 @@ class Worker:
         state = new_state(self.problem, start)
         k = self.problem.n_per_class
         gaps = state.top_value[:, k - 1].astype(np.int64) - state.top_value[:, k]
-        self.auction.step[0] = max(int(gaps.mean()) // RAISES_PER_GAP, 1)
+        self.auction.step[0] = max(int(gaps.mean()) // self.params.raises_per_gap, 1)
         forget(self.memory)
         while not self.budget.done:
-            allotted = self.budget.allot(self.settings.steps_per_call)
+            allotted = self.budget.allot(self.steps_per_call)
             made = tabu_search(
-                self.problem, state, self.memory, self.auction, allotted, self.settings.patience
+                self.problem, state, self.memory, self.auction, allotted, self.patience
             )
             self.budget.made(made, allotted)
             if made < allotted:
@@ -177,3 +191,12 @@ class Worker:
         selected[: len(part)] = part
         fill(self.problem, selected, len(part), among, breadth, self.memory.random)
         return selected
+
+
+def _steps_per_call(problem: IntegerInstance, n_select: int) -> int:
+    """Return how many steps of the tabu search make up a compiled call."""
+    n_classes, n_features = problem.A.shape
+    k = problem.n_per_class
+    touched = min(n_classes, 2 * n_classes * (k + 2) / n_select)
+    work = n_features * (n_select + touched * (k + 3)) + 6000 * n_classes
+    return max(1, int(WORK_PER_CALL / work))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from qpopt.cuts.overlap import best_overlap, crowded_groups, overlap_cut, shares
+from qpopt.cuts.overlap import OverlapParams, best_overlap, crowded_groups, overlap_cut, shares
 
 
 def best_distinct(A, selected, k):
@@ -55,7 +55,7 @@ def test_groups_are_classes_with_the_same_features():
     order = np.argsort(-A, axis=1)
     share = shares(order, np.ones(4), 2)
     assert share.sum(axis=1).tolist() == [2.0] * 4
-    groups = crowded_groups(share, np.ones(4), 2, 10)
+    groups = crowded_groups(share, np.ones(4), 2, OverlapParams(most_groups=10))
     assert (0, 1, 3) in groups
     assert all(2 not in group for group in groups)
 
@@ -64,4 +64,4 @@ def test_half_selected_features_crowd_as_well():
     A = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
     weight = np.full(4, 0.5)
     share = shares(np.argsort(-A, axis=1), weight, 1)
-    assert crowded_groups(share, weight, 1, 10) == [(0, 1)]
+    assert crowded_groups(share, weight, 1, OverlapParams(most_groups=10)) == [(0, 1)]

@@ -130,7 +130,7 @@ def test_restricted_cuts_say_the_same(seed):
     keep = np.flatnonzero(fate == 0)
     position = np.full(7, -1)
     position[keep] = np.arange(len(keep))
-    rest = cuts.restricted(position, np.flatnonzero(fate == 1))
+    rest = cuts.renumbered(position, np.flatnonzero(fate == 1))
     left = [sum(fate[d] == 0 for d in cut.plus + cut.minus) > 1 for cut in sets]
     for bits in range(1 << len(keep)):
         s = (fate == 1).astype(float)

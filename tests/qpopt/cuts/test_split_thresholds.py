@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qpopt import Instance
-from qpopt.cuts.split_thresholds import MOST_IDLE, SplitThresholdCuts, SplitThresholds
+from qpopt.cuts.split_thresholds import SplitParams, SplitThresholdCuts, SplitThresholds
 from qpopt.kernels.split_thresholds import project_shares
 from qpopt.problem.subproblem import subproblem
 
@@ -59,7 +59,7 @@ def test_matrices_and_values_belong_together(seed):
     splits = SplitThresholds(sub, any_cuts(rng, 6, 3))
     X = rng.normal(size=(6, 6))
     X += X.T
-    factors = rng.normal(size=len(splits.cuts))
+    factors = rng.normal(size=len(splits.cuts.classes))
     M = np.zeros((6, 6))
     splits.add_to(M, factors)
     assert (M * X).sum() == pytest.approx(factors @ splits.at(X))
@@ -98,13 +98,14 @@ def test_shares_move_to_the_stronger_cut():
 
 def test_cuts_without_a_share_are_forgotten():
     rng = np.random.default_rng(0)
-    splits = SplitThresholds(subproblem(problem(0)))
-    for _ in range(3 * MOST_IDLE):
+    most_idle = 2
+    splits = SplitThresholds(subproblem(problem(0)), params=SplitParams(most_idle=most_idle))
+    for _ in range(3 * most_idle):
         X = rng.random((7, 7))
         X = (X + X.T) / 2
         np.fill_diagonal(X, 4 / 7)
         splits.renew(X)
-    assert len(splits.cuts) <= 3 * 2 * (MOST_IDLE + 1)
+    assert len(splits.cuts.classes) <= 3 * 2 * (most_idle + 1)
     assert np.bincount(splits.cuts.classes, weights=splits.cuts.shares) == pytest.approx(1.0)
 
 

@@ -16,8 +16,8 @@ from tests.qpopt.kernels.rebuilt import assert_rebuilt
 
 def start(instance, seed=1):
     problem, unit = in_units(instance)
-    state = new_state(problem, greedy(instance))
-    memory = new_memory(instance.n_features, instance.n_select, seed, (2, 1))
+    state = new_state(problem, greedy(instance, problem))
+    memory = new_memory(instance.n_features, instance.n_select, seed)
     auction = new_auction(problem)
     return problem, unit, state, memory, auction
 

@@ -30,7 +30,7 @@ def test_every_feature_added_gains_as_much_as_any_other(instance):
 
 @given(awkward_instances())
 def test_include_and_exclude_are_respected(instance):
-    selection = greedy(instance).tolist()
+    selection = greedy(instance, in_units(instance)[0]).tolist()
     assert selection == sorted(set(selection))
     assert len(selection) == instance.n_select
     assert set(instance.include) <= set(selection)
@@ -41,7 +41,7 @@ def test_redundancy_keeps_the_twin_out():
     R = np.zeros((3, 3))
     R[0, 1] = R[1, 0] = 7.5
     instance = Instance([[9.0, 8.0, 1.0]], R, np.zeros(3), 2, 2)
-    assert greedy(instance).tolist() == [0, 2]
+    assert greedy(instance, in_units(instance)[0]).tolist() == [0, 2]
 
 
 def test_a_wider_choice_draws_among_the_best():

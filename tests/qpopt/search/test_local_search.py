@@ -11,7 +11,8 @@ from qpopt import Instance, Status, generate, verify
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.search.budget import Budget
-from qpopt.search.local_search import MOST_SELECTIONS, search
+from qpopt.search.local_search import search
+from qpopt.search.worker import SearchParams
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, brute_force
 
@@ -27,12 +28,13 @@ class Searched:
         )
         self.budget = Budget(self.incumbent, **limits)
         self.complete = None
-        self.incumbent.run(lambda: self._search(MOST_SELECTIONS if few is None else few))
+        params = SearchParams() if few is None else SearchParams(most_selections=few)
+        self.incumbent.run(lambda: self._search(params))
         self.solution = self.incumbent.solution()
         self.objective, self.steps = self.incumbent.objective, self.budget.steps
 
-    def _search(self, most_selections):
-        self.complete = search(self.incumbent, self.budget, most_selections=most_selections)
+    def _search(self, params):
+        self.complete = search(self.incumbent, self.budget, params)
 
 
 def assert_valid(instance, result):

@@ -1,6 +1,8 @@
 import numpy as np
 
-from qpopt.search.population import SIZE, Population
+from qpopt.search.population import Population, PopulationParams
+
+SIZE = PopulationParams().size
 
 
 def population(*members, fixed=()):

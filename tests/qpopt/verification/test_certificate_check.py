@@ -69,7 +69,7 @@ def test_a_step_that_leaves_out_features_is_refused(proof):
         free=step.free[1:],
         y=step.y[1:],
         B=step.B[1:, 1:],
-        splits=replace(step.splits, feature=np.full(len(step.splits), -1)),
+        splits=step.splits._replace(feature=np.full(len(step.splits.classes), -1)),
         cuts=[],
         multipliers=np.zeros(0),
         points=np.zeros((0, 49)),
@@ -114,7 +114,7 @@ def test_negative_multipliers_and_wrong_shares_are_refused(proof):
     negative = replace(step, cuts=[QuadricCut(0, (1, 2), (0,))], multipliers=np.array([-1.0]))
     with pytest.raises(InvalidCertificate, match="non-negative"):
         check_certificate(instance, replace(certificate, steps=(negative,)))
-    short = replace(step, splits=replace(step.splits, shares=0.5 * step.splits.shares))
+    short = replace(step, splits=step.splits._replace(shares=0.5 * step.splits.shares))
     with pytest.raises(InvalidCertificate, match="add up to 1"):
         check_certificate(instance, replace(certificate, steps=(short,)))
 
