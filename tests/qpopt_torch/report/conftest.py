@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +12,7 @@ from torch import nn
 
 from qpopt import Solution
 from qpopt_torch import SparseClassifier, collect
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-QUIET = (
-    "--no-sandbox",  # it does not start as root otherwise
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from tests.qpopt_torch.report.browser import QUIET, executable
 
 LIMIT = 2_500_000
 
@@ -52,18 +41,11 @@ def large_report(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Start Chromium: that of the system, or the one that `playwright install` fetched.
-
-    Without one the tests are skipped, unless QPOPT_BROWSER=required says that they must run.
-    """
+    """Start Chromium, if there is one."""
     with sync_playwright() as running:
-        found = next(filter(None, map(shutil.which, BROWSERS)), None)
-        if found is None and Path(running.chromium.executable_path).exists():
-            found = running.chromium.executable_path
-        if found is None:
-            missing = "there is no Chromium; install it or run playwright install chromium"
-            (pytest.fail if os.environ.get("QPOPT_BROWSER") == "required" else pytest.skip)(missing)
-        started = running.chromium.launch(executable_path=found, args=QUIET)
+        chromium = running.chromium
+        path = executable(chromium.executable_path)
+        started = chromium.launch(executable_path=path, args=QUIET)
         yield started
         started.close()
 
