@@ -14,8 +14,8 @@ def test_a_solution_gets_a_bound_and_a_certificate():
     instance = qpopt.generate(40, 6, 8, 3, seed=5)
     start = solve(instance, method="search", time_limit=0.3)
     certified, found = certify(instance, start, time_limit=3, kind="semidefinite")
-    assert certified.bound >= certified.objective == start.objective
-    assert certified.bound == found.value
+    assert certified.objective == start.objective
+    assert certified.bound == found.value <= 1.02 * start.objective
     assert verify(instance, certified, certificate=found.certificate)
 
 
