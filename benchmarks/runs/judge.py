@@ -17,6 +17,7 @@ from benchmarks.runs.measures import gap_to_best, primal_integral
 from benchmarks.runs.rows import Row
 from benchmarks.runs.specs import RunSpec
 from qpopt import Instance, QpoptError, Solution, Status, verify
+from qpopt.problem.tolerances import outward
 
 FAILURES = ("crash", "timeout", "memory")
 
@@ -102,22 +103,18 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
 @cache
 def commit() -> str:
     """Return the commit of this checkout, with a plus sign where files differ from it."""
+    head = _git("rev-parse", "--short=12", "HEAD")
+    return head + ("+" if _git("status", "--porcelain", "--", "qpopt", "benchmarks") else "")
+
+
+def _git(*words: str) -> str:
+    """Return what git prints; nothing where there is no git, or no checkout."""
     try:
-        head = run(
-            ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        changed = run(
-            ["git", "-C", str(ROOT.parent), "status", "--porcelain", "--", "qpopt", "benchmarks"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run(
+            ["git", "-C", str(ROOT.parent), *words], capture_output=True, text=True
+        ).stdout.strip()
     except OSError:
         return ""
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def _solution(outcome: Outcome) -> tuple[Solution | None, str]:
@@ -146,7 +143,7 @@ def _refuted_bound(solution: Solution, entry: Entry) -> str:
     """Say so where a bound lies below a solution that is known to exist."""
     if solution.bound is None or entry.objective is None:
         return ""
-    if solution.bound >= entry.objective - 1e-6 * max(1.0, abs(entry.objective)):
+    if outward(solution.bound) >= entry.objective:
         return ""
     return (
         f"bound: {solution.bound!r} is no bound, for a solution with {entry.objective!r} is known."

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -16,6 +13,7 @@ from rich.table import Table
 
 from benchmarks.library.library import Library
 from benchmarks.library.sources import real_instance
+from benchmarks.runs.processes import alone
 from qpopt import Instance, QpoptError, Solution, generate, solve
 from qpopt.problem.tolerances import relative_gap
 
@@ -90,8 +88,7 @@ def main(
         if only and name not in only:
             continue
         for route in ROUTES if baselines else list(ROUTES)[:1]:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                solution, memory = pool.submit(_run, name, route, share).result()
+            solution, memory = alone(_run, name, route, share)
             if out is not None and solution is not None:
                 out.mkdir(parents=True, exist_ok=True)
                 solution.save(out / f"{name}, {route}.json")
@@ -101,15 +98,13 @@ def main(
                 console.print(f"{name}, {route}: {_gaps(solution)}")
 
 
-def _run(name: str, route: str, share: float) -> tuple[Solution | None, float]:
-    """Solve one case in a process of its own, so that its peak memory is its own."""
+def _run(name: str, route: str, share: float) -> Solution | None:
     case = CASES[name]
     method, solver = ROUTES[route]
     try:
-        solution = solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
+        return solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
     except QpoptError:
-        return None, 0.0
-    return solution, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        return None
 
 
 def _row(
