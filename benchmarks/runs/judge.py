@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from datetime import datetime, timezone
 from functools import cache
 from math import isfinite
@@ -60,19 +61,13 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
             status = str(Status.FEASIBLE)
     bound = solution.bound if solution is not None and verified else None
     claims = outcome.claims
+    asked = asdict(spec)
     return Row(
         key=spec.key,
-        instance=spec.instance,
-        fingerprint=spec.fingerprint,
         size=entry.size,
-        method=spec.method,
-        solver=spec.solver,
+        gap_limit=asked.pop("gap"),
+        **asked,
         versions=" ".join(f"{k} {v}" for k, v in claims.get("versions", {}).items()),
-        seed=spec.seed,
-        threads=spec.threads,
-        time_limit=spec.time_limit,
-        gap_limit=spec.gap,
-        memory_limit=spec.memory_limit,
         status=status,
         claimed_status=str(solution.status) if solution is not None else "",
         claimed_objective=solution.objective if solution is not None else None,

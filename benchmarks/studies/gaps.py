@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -30,39 +31,17 @@ class Case(NamedTuple):
     must: float
 
 
-def _attributes() -> Instance:
-    return generate(256, 50, 20, 5)
-
-
-def _uniform() -> Instance:
-    return generate(512, 50, 20, 5, structure="uniform")
-
-
-def _without_redundancy() -> Instance:
-    return real_instance(redundancy=0.0)
-
-
-def _select_20() -> Instance:
-    return real_instance(20)
-
-
-def _select_100() -> Instance:
-    return real_instance(100)
-
-
-def _thousand_classes() -> Instance:
-    return Library().instance("imagenet-50-5")
-
-
 CASES = {
-    "attributes-256x50-20": Case(_attributes, 5 * MINUTE, 0.01),
-    "real-without-redundancy": Case(_without_redundancy, MINUTE, 0.01),
+    "attributes-256x50-20": Case(partial(generate, 256, 50, 20, 5), 5 * MINUTE, 0.01),
+    "real-without-redundancy": Case(partial(real_instance, redundancy=0.0), MINUTE, 0.01),
     "real": Case(real_instance, 10 * MINUTE, 2.5),
     "real-hour": Case(real_instance, 60 * MINUTE, 1.5),
-    "real-select-20": Case(_select_20, 20 * MINUTE, 4.0),
-    "real-select-100": Case(_select_100, 20 * MINUTE, 4.0),
-    "imagenet": Case(_thousand_classes, 30 * MINUTE, 5.0),
-    "uniform-512x50-20": Case(_uniform, 5 * MINUTE, np.inf),
+    "real-select-20": Case(partial(real_instance, 20), 20 * MINUTE, 4.0),
+    "real-select-100": Case(partial(real_instance, 100), 20 * MINUTE, 4.0),
+    "imagenet": Case(lambda: Library().instance("imagenet-50-5"), 30 * MINUTE, 5.0),
+    "uniform-512x50-20": Case(
+        lambda: generate(512, 50, 20, 5, structure="uniform"), 5 * MINUTE, np.inf
+    ),
 }
 
 ROUTES = {
