@@ -156,7 +156,7 @@ def test_certify_and_verify_the_certificate(capsys, tmp_path, toy, toy_best):
     code, _, _ = run(capsys, "certify", paths["i.npz"], paths["s.json"], *options)
     assert code == 0
     certified = Solution.load(paths["out.json"])
-    assert certified.bound == pytest.approx(12.9, rel=1e-9)
+    assert certified.bound >= 12.9
     check = ("verify", paths["i.npz"], paths["out.json"], "--certificate", paths["c.npz"])
     code, out, _ = run(capsys, *check)
     assert (code, "no violation" in out) == (0, True)
