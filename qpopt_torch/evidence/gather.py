@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -47,12 +47,12 @@ class Sample:
     index: int
     label: int
     prediction: int
-    values: NDArray[np.float64]
-    maps: NDArray[np.float16] | None
-    picture: Picture
+    values: NDArray[np.float64] = field(repr=False)
+    maps: NDArray[np.float16] | None = field(repr=False)
+    picture: Picture = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """The features of every sample of a data set, and the samples that are worth showing.
 
@@ -86,6 +86,13 @@ class Evidence:
     of_feature: tuple[tuple[int, ...], ...]
     wrong: tuple[int, ...]
     right: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        n_classes, n_select = self.assignment.shape
+        return (
+            f"Evidence({len(self.labels)} samples, {len(self.samples)} to be shown, "
+            f"{n_classes} classes × {n_select} features)"
+        )
 
     @cached_property
     def class_means(self) -> NDArray[np.float64]:

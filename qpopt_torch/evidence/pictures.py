@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -38,7 +38,7 @@ class Picture:
     """
 
     kind: Literal["image", "series", "none"]
-    values: NDArray[Any]
+    values: NDArray[Any] = field(repr=False)
 
     @classmethod
     def of(cls, x: Tensor, to_image: ToImage | None = None) -> Picture:

@@ -12,7 +12,7 @@ from qpopt_torch.explain.plotting import draw_feature, draw_picture, plain, subp
 SHOWN = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassExplanation(Explanation):
     """A class, its features, samples that show them, and the other classes that share them.
 

@@ -13,7 +13,7 @@ from qpopt_torch.explain.plotting import draw_feature, plain, subplots
 SHOWN = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contrast(Explanation):
     """Two classes side by side.
 

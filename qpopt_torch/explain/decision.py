@@ -31,7 +31,7 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 RIVALS = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decision(Explanation):
     """The decision on one sample.
 

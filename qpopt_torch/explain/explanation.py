@@ -36,6 +36,9 @@ class Explanation(ABC):
     def summary(self) -> str:
         """Return the explanation in a few sentences."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
+
     def __str__(self) -> str:
         return f"{self.title}\n{self.summary()}"
 

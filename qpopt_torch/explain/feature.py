@@ -49,7 +49,7 @@ class Distribution:
         return np.sum(parts, axis=0) if parts else np.zeros_like(x)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureExplanation(Explanation):
     """One selected feature.
 

@@ -21,7 +21,7 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 LISTED = 12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbours(Explanation):
     """How close the classes are by the features that they share.
 

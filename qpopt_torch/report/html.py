@@ -119,7 +119,6 @@ def write_report(
 def _render(**values: Any) -> str:
     try:
         from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
     except ImportError as error:
         raise QpoptError("The report needs jinja2: pip install jinja2.") from error
 
@@ -135,8 +134,8 @@ def _render(**values: Any) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(asset("page.html")).render(
-        style=Markup(style),
-        script=Markup(script),
+        style=style,
+        script=script,
         style_hash=_digest(style),
         script_hash=_digest(script),
         **values,

@@ -57,6 +57,16 @@ def test_samples_hold_their_own_data(case):
         assert sample.picture.values.shape == (8, 8, 3)
 
 
+def test_in_a_notebook_it_takes_one_line(case):
+    _, evidence, _, y, _ = case
+    assert len(evidence.samples) == 63 == len(y)
+    assert repr(evidence) == "Evidence(63 samples, 63 to be shown, 4 classes × 6 features)"
+    assert repr(evidence.samples[5]) == (
+        f"Sample(index=5, label={y[5]}, prediction={evidence.predictions[5]})"
+    )
+    assert repr(evidence.samples[5].picture) == "Picture(kind='image')"
+
+
 def test_batches_do_not_matter(case):
     sparse, evidence, x, y, _ = case
     single = gather(sparse, iter([(x, torch.tensor(y))]), progress=False)
