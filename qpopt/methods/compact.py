@@ -11,8 +11,9 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.initial_solution import search_first, search_steps
-from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts
+from qpopt.models.compact import compact_size, compile_compact
 from qpopt.models.compiled import Rows, Size
+from qpopt.models.duplicate_cuts import duplicate_cuts
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 from qpopt.solvers.base import Solver

@@ -25,8 +25,8 @@ from qpopt.errors import SolverFailure, SolverLimit
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import objective_form
 from qpopt.methods.paper_repair import distinct_by_swaps
-from qpopt.models.compact import equal_classes
 from qpopt.models.compiled import Size
+from qpopt.models.duplicate_cuts import equal_classes
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.warm_start import start_vector
 from qpopt.problem import validation

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts, equal_classes
+from qpopt.models.compact import compact_size, compile_compact
 from qpopt.models.compiled import Block
+from qpopt.models.duplicate_cuts import duplicate_cuts, equal_classes
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.qcqp import compile_qcqp, qcqp_size
 from qpopt.models.warm_start import start_vector
