@@ -84,11 +84,15 @@ def choose(name: str, sizes: list[Size], preference: tuple[str, ...]) -> Solver:
         if not any(_fits(solver, size) for size in sizes):
             check(solver, sizes[-1])
         return solver
-    usable = [find_solver(n) for n in preference if find_solver(n).availability().usable]
+    limited = None
+    for solver in map(find_solver, preference):
+        if solver.availability().usable and any(_fits(solver, size) for size in sizes):
+            if solver.availability().licensed:
+                return solver
+            limited = limited or solver
     # A limited licence is for trying a solver out, so it comes last.
-    for solver in sorted(usable, key=lambda solver: not solver.availability().licensed):
-        if any(_fits(solver, size) for size in sizes):
-            return solver
+    if limited is not None:
+        return limited
     able = [find_solver(n) for n in preference if can_take(find_solver(n), sizes[-1])]
     commands = " or ".join(solver.install for solver in able if solver.install)
     raise MissingSolver(

@@ -1,31 +1,19 @@
-"""The solvers by name: the four that qpopt knows, and those that other packages announce."""
+"""The solvers by name, from the entry points of installed packages, ours among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
 
 from qpopt.errors import MissingSolver
 from qpopt.solvers.base import Solver, SolverInfo
 
-ENTRY_POINTS = "qpopt.solvers"
-"""The group of entry points under which a package announces a solver of its own."""
-
-BUILT_IN = {
-    "gurobi": ("qpopt.solvers.gurobi_", "Gurobi"),
-    "highs": ("qpopt.solvers.highs_", "Highs"),
-    "cpsat": ("qpopt.solvers.cpsat_", "CpSat"),
-    "scip": ("qpopt.solvers.scip_", "Scip"),
-}
+GROUP = "qpopt.solvers"
 
 
 def solver_names() -> list[str]:
     """Return the names of all known solvers, whether installed or not."""
-    announced = {entry.name for entry in entry_points(group=ENTRY_POINTS)}
-    return [*BUILT_IN, *sorted(announced - BUILT_IN.keys())]
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
 @cache
@@ -37,16 +25,20 @@ def find_solver(name: str) -> Solver:
     MissingSolver
         If no solver of that name is known, or its package cannot be loaded.
     """
-    if name in BUILT_IN:
-        module, attribute = BUILT_IN[name]
-        solver: Solver = getattr(import_module(module), attribute)()
-        return solver
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name == name:
-            return _announced(name, entry.load)
-    raise MissingSolver(
-        f"There is no solver called {name!r}; known are {', '.join(solver_names())}."
-    )
+    found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
+    if not found:
+        raise MissingSolver(
+            f"There is no solver called {name!r}; known are {', '.join(solver_names())}."
+        )
+    try:
+        solver = found[0].load()()
+    except Exception as error:
+        raise MissingSolver(
+            f"The solver {name} cannot be loaded from {found[0].value}: {error!r}."
+        ) from error
+    if not isinstance(solver, Solver):
+        raise MissingSolver(f"The solver {name}, {found[0].value}, is no qpopt.solvers.Solver.")
+    return solver
 
 
 def solver_infos() -> dict[str, SolverInfo]:
@@ -73,18 +65,4 @@ def require(name: str) -> Solver:
         raise MissingSolver(f"The solver {name} is not installed.{how}")
     if availability.problem:
         raise MissingSolver(f"The solver {name} cannot be used: {availability.problem}")
-    return solver
-
-
-def _announced(name: str, load: Callable[[], Any]) -> Solver:
-    try:
-        solver = load()()
-    except Exception as error:
-        raise MissingSolver(
-            f"The solver {name} is announced by a package that cannot be loaded: {error}."
-        ) from error
-    if not isinstance(solver, Solver):
-        raise MissingSolver(
-            f"The solver {name} is announced as {solver!r}, which is no qpopt.solvers.Solver."
-        )
     return solver

@@ -230,7 +230,7 @@ def test_a_solver_that_cannot_take_a_method_is_refused(toy):
 def test_a_small_licence_is_noticed_before_building():
     if INFOS["gurobi"].availability.licensed:
         pytest.skip("Gurobi has a full licence")
-    with pytest.raises(SolverLimit, match="use highs or cpsat or scip"):
+    with pytest.raises(SolverLimit, match="use cpsat or highs or scip"):
         solve(generate(64, 40, 10, 3), solver="gurobi")
 
 

@@ -18,10 +18,11 @@ from qpopt.models.compiled import Block, CompiledModel, Kind, Products, Quadrati
 from qpopt.models.warm_start import start_vector
 from qpopt.problem.assignment import assign
 from qpopt.solvers import SolverRequest, find_solver
+from qpopt.solvers.base import tell_nobody
 from tests.installed import solvers
 
 
-def solve(name, model, *, start=None, lazy=None, on_progress=None, **limits):
+def solve(name, model, *, start=None, lazy=None, on_progress=tell_nobody, **limits):
     request = SolverRequest(Limits(**limits), start, lazy, on_progress)
     return find_solver(name).solve(model, request)
 
