@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.limits import TIME_LIMIT, Limits
+from qpopt.control.limits import GAP, TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.methods.base import Options
@@ -31,7 +31,7 @@ def solve(
     method: str = "auto",
     solver: str = "auto",
     time_limit: float | None = TIME_LIMIT,
-    gap: float = 1e-4,
+    gap: float = GAP,
     seed: int = 0,
     threads: int | None = None,
     start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
