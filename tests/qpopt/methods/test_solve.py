@@ -107,6 +107,30 @@ def test_a_solve_is_never_worse_than_its_start(instance, which):
         assert again.objective >= first.objective
 
 
+@pytest.mark.parametrize("method", ["search", "paper"])
+@settings(max_examples=10)
+@given(instance=awkward_instances(), hinted=st.booleans())
+def test_equal_instances_give_equal_answers(method, instance, hinted):
+    """A hint steers and is compared; names and provenance do neither."""
+    others = set(range(instance.n_features)) - {*instance.include, *instance.exclude}
+    allowed = [*instance.include, *sorted(others)]
+    content = (instance.A, instance.R, instance.b, instance.n_select, instance.n_per_class)
+    fixed = {"include": instance.include, "exclude": instance.exclude}
+    hint = allowed[: instance.n_select] if hinted else ()
+    one = Instance(*content, **fixed, hint=hint)
+    other = Instance(
+        *content,
+        **fixed,
+        hint=hint,
+        feature_names=[f"feature {d}" for d in range(instance.n_features)],
+        provenance={"clique": allowed[-instance.n_select :]},
+    )
+    assert one == other
+    found, again = (solve(i, method=method, threads=1, time_limit=None) for i in (one, other))
+    assert found.class_sets() == again.class_sets()
+    assert [p.objective for p in found.trace] == [p.objective for p in again.trace]
+
+
 @pytest.mark.parametrize("solver", solvers())
 def test_an_optimal_start_stays(toy, toy_best, solver):
     solution = solve(toy, start=toy_best, solver=solver, gap=0.0)
