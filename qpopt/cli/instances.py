@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from qpopt import synthetic
-from qpopt.cli import tables
-from qpopt.cli.options import InstanceFile, Seed, console
+from qpopt.cli import options, tables
+from qpopt.cli.options import console
 from qpopt.export.write import FORMULATIONS
 from qpopt.problem.instance import Instance
 
@@ -23,7 +23,7 @@ def generate(
     structure: Annotated[
         str, typer.Option(help=f"One of {', '.join(synthetic.STRUCTURES)}.")
     ] = "attributes",
-    seed: Seed = 0,
+    seed: options.Seed = 0,
 ) -> None:
     """Make a synthetic instance and save it; the same seed gives the same instance."""
     instance = synthetic.generate(
@@ -33,7 +33,7 @@ def generate(
     console.print(f"{instance!r} saved to {file}")
 
 
-def info(file: InstanceFile) -> None:
+def info(file: options.InstanceFile) -> None:
     """Describe an instance: sizes, redundancy and similarity."""
     instance = Instance.load(file)
     console.print(tables.overview(instance))
@@ -41,7 +41,7 @@ def info(file: InstanceFile) -> None:
 
 
 def export(
-    file: InstanceFile,
+    file: options.InstanceFile,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A name in .mps, .lp or .qplib.")],
     formulation: Annotated[
         str, typer.Option(help=f"One of {', '.join(FORMULATIONS)}.")

@@ -9,18 +9,8 @@ from typing import Annotated
 
 import typer
 
-from qpopt.cli import tables
-from qpopt.cli.options import (
-    PROVABLE,
-    BoundKind,
-    CertificateOut,
-    InstanceFile,
-    SolutionFile,
-    SolutionOut,
-    TimeLimit,
-    check_outputs,
-    console,
-)
+from qpopt.cli import options, tables
+from qpopt.cli.options import console
 from qpopt.cli.runner import CHECK_FAILED, INTERRUPTED
 from qpopt.control.limits import TIME_LIMIT
 from qpopt.errors import InvalidArgument
@@ -34,8 +24,8 @@ from qpopt.verification.solution_check import verify as verify_solution
 
 
 def verify(
-    file: InstanceFile,
-    solution: SolutionFile,
+    file: options.InstanceFile,
+    solution: options.SolutionFile,
     certificate: Annotated[
         Path | None, typer.Option(metavar="CERTIFICATE", help="Also check this proof (.npz).")
     ] = None,
@@ -50,31 +40,31 @@ def verify(
 
 
 def bound(
-    file: InstanceFile,
-    time_limit: TimeLimit = TIME_LIMIT,
-    kind: BoundKind = None,
-    certificate: CertificateOut = None,
+    file: options.InstanceFile,
+    time_limit: options.TimeLimit = TIME_LIMIT,
+    kind: options.BoundKind = None,
+    certificate: options.CertificateOut = None,
 ) -> None:
     """Prove an upper bound on the objective of every solution."""
     chosen = _kind(kind, certificate)
-    check_outputs(file, certificate)
+    options.check_outputs(file, certificate)
     found = prove_bound(Instance.load(file), time_limit=time_limit, kind=chosen, progress=True)
     console.print(f"bound {found.value:.6f} ({found.kind}, {found.seconds:.1f} s)")
     _end(found, certificate)
 
 
 def certify(
-    file: InstanceFile,
-    solution: SolutionFile,
-    time_limit: TimeLimit = TIME_LIMIT,
-    kind: BoundKind = None,
-    out: SolutionOut = None,
-    certificate: CertificateOut = None,
+    file: options.InstanceFile,
+    solution: options.SolutionFile,
+    time_limit: options.TimeLimit = TIME_LIMIT,
+    kind: options.BoundKind = None,
+    out: options.SolutionOut = None,
+    certificate: options.CertificateOut = None,
 ) -> None:
     """Prove how good a solution is, whatever found it."""
     instance = Instance.load(file)
     chosen = _kind(kind, certificate)
-    check_outputs(file, out, certificate)
+    options.check_outputs(file, out, certificate)
     certified, found = certify_solution(
         instance, Solution.load(solution), time_limit=time_limit, kind=chosen, progress=True
     )
@@ -93,9 +83,9 @@ def _kind(kind: str | None, certificate: Path | None) -> str:
     """Return the kind of bound to prove: with a certificate, the one that has it."""
     if certificate is None:
         return kind or "best"
-    if kind not in (None, PROVABLE):
-        raise InvalidArgument(f"Only a bound of the kind {PROVABLE} has a certificate.")
-    return PROVABLE
+    if kind not in (None, options.PROVABLE):
+        raise InvalidArgument(f"Only a bound of the kind {options.PROVABLE} has a certificate.")
+    return options.PROVABLE
 
 
 def _end(found: Bound, certificate: Path | None) -> None:

@@ -8,16 +8,8 @@ from typing import Annotated
 
 import typer
 
-from qpopt.cli import tables
-from qpopt.cli.options import (
-    InstanceFile,
-    Seed,
-    SolutionOut,
-    TimeLimit,
-    check_outputs,
-    console,
-    named_values,
-)
+from qpopt.cli import options, tables
+from qpopt.cli.options import console
 from qpopt.cli.runner import CHECK_FAILED, INTERRUPTED
 from qpopt.control.limits import GAP, TIME_LIMIT
 from qpopt.io.archive import with_header
@@ -30,12 +22,12 @@ from qpopt.solvers.registry import solver_names
 
 
 def solve(
-    file: InstanceFile,
+    file: options.InstanceFile,
     method: Annotated[str, typer.Option(help=f"auto, {', '.join(method_names())}.")] = "auto",
     solver: Annotated[str, typer.Option(help=f"auto, {', '.join(solver_names())}.")] = "auto",
-    time_limit: TimeLimit = TIME_LIMIT,
+    time_limit: options.TimeLimit = TIME_LIMIT,
     gap: Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")] = GAP,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.")] = None,
     option: Annotated[
         list[str] | None,
@@ -44,15 +36,15 @@ def solve(
     start: Annotated[
         Path | None, typer.Option(metavar="SOLUTION", help="A solution to start from.")
     ] = None,
-    out: SolutionOut = None,
+    out: options.SolutionOut = None,
     classes: Annotated[bool, typer.Option("--classes", help="Show what each class got.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the solution as JSON.")] = False,
 ) -> None:
     """Solve an instance; Ctrl-C ends with the best solution so far."""
     instance = Instance.load(file)
-    options = named_values(option or [])
-    named = (options.get(name) for name in ("certificate", "checkpoint"))
-    check_outputs(file, out, *(Path(path) for path in named if isinstance(path, str)))
+    chosen = options.named_values(option or [])
+    named = (chosen.get(name) for name in ("certificate", "checkpoint"))
+    options.check_outputs(file, out, *(Path(path) for path in named if isinstance(path, str)))
     solution = solve_instance(
         instance,
         method=method,
@@ -63,7 +55,7 @@ def solve(
         threads=threads,
         start=None if start is None else Solution.load(start),
         progress=True,
-        options=options,
+        options=chosen,
     )
     if out is not None and solution.found:
         solution.save(out)

@@ -131,31 +131,26 @@ def checked_start(
     InvalidStart
         If it is not a feasible solution of the instance, with the reason.
     """
+    selection: Any = start
     assignment: Any = None
     if isinstance(start, Solution):
-        if start.selection is None:
+        selection, assignment = start.selection, start.assignment
+        if selection is None:
             raise InvalidStart(f"The start holds no solution: its solve ended {start.status}.")
-        selection: Any = start.selection
-        assignment = start.assignment
     elif isinstance(start, tuple) and len(start) == 2 and np.ndim(start[1]) == 2:
         selection, assignment = start
-    else:
-        selection = start
     try:
-        features = validation.selection(selection, instance.n_features)
-        order = np.argsort(features)
-        if assignment is not None:
-            checked = validation.assignment(
-                assignment, instance.n_classes, features, instance.n_features
-            )
-            assignment = checked[:, order]
+        given = validation.selection(selection, instance.n_features)
+        features = np.sort(given)
+        reason = validation.misfit(instance, features)
+        if assignment is None and not reason:
+            sets = assign(instance.A, features, instance.n_per_class)
+        elif not reason:
+            sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
+            sets = sets[:, np.argsort(given)]
     except InvalidInstance as error:
         raise InvalidStart(f"The start does not fit the instance: {error}") from None
-    features = features[order]
-    if reason := validation.misfit(instance, features):
+    reason = reason or validation.bad_sets(sets, instance.n_per_class)
+    if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
-    if assignment is None:
-        assignment = assign(instance.A, features, instance.n_per_class)
-    if reason := validation.bad_sets(assignment, instance.n_per_class):
-        raise InvalidStart(f"The start is not feasible: {reason}.")
-    return Candidate(features, assignment)
+    return Candidate(features, sets)

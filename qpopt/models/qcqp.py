@@ -7,6 +7,7 @@ without changing anything else, so no optimum is lost and the constraint stays q
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import pyomo.environ as pyo
@@ -21,11 +22,11 @@ def build_qcqp(instance: Instance) -> pyo.ConcreteModel:
     """Build the quadratic form of an instance."""
     model = pyo.AbstractModel("qcqp")
     declare(model, quadratic=True)
-    model.class_pairs = pyo.Set(dimen=2, initialize=_class_pairs)
+    model.class_pairs = pyo.Set(dimen=2)
     model.per_class = pyo.Constraint(model.classes, rule=_per_class)
     model.distinct = pyo.Constraint(model.class_pairs, rule=_distinct)
     model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
-    return build(model, instance)
+    return build(model, instance, class_pairs=combinations(range(instance.n_classes), 2))
 
 
 def compile_qcqp(instance: Instance) -> CompiledModel:
@@ -37,10 +38,6 @@ def qcqp_size(instance: Instance) -> Size:
     """Return the size of the model without building it."""
     variables = instance.n_features * (instance.n_classes + 1)
     return Size(variables, rows=1, quadratic_objective=True, quadratic_rows=True)
-
-
-def _class_pairs(model: Any) -> list[tuple[int, int]]:
-    return [(c, other) for c in model.classes for other in model.classes if c < other]
 
 
 def _per_class(model: Any, c: int) -> Any:

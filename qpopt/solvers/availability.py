@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -112,7 +112,8 @@ def load(module: str) -> ModuleType:
         if not module.startswith("ortools"):
             return import_module(module)
         if "ortools" not in sys.modules:
-            _load_if_present("highspy")
+            with suppress(ModuleNotFoundError):
+                import_module("highspy")
         with _lazy_binding() if "highspy" in sys.modules else nullcontext():
             return import_module(module)
     except (ImportError, OSError) as error:
@@ -133,13 +134,6 @@ def _load_highspy() -> ModuleType:
                 # all of its own by now.
                 ctypes.CDLL(str(library), mode=os.RTLD_GLOBAL | os.RTLD_NOW)
     return import_module("highspy")
-
-
-def _load_if_present(module: str) -> None:
-    try:
-        import_module(module)
-    except ModuleNotFoundError:
-        return
 
 
 @contextmanager

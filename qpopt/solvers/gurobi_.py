@@ -97,13 +97,8 @@ def _size_limited() -> bool:
 
 
 def _build(gurobipy: Any, built: Any, model: CompiledModel) -> Any:
-    integer = model.kinds == Kind.INTEGER
-    x = built.addMVar(
-        model.n_variables,
-        lb=model.lower,
-        ub=model.upper,
-        vtype=np.where(integer, "I", "C"),
-    )
+    kinds = np.where(model.kinds == Kind.INTEGER, "I", "C")
+    x = built.addMVar(model.n_variables, lb=model.lower, ub=model.upper, vtype=kinds)
     _add_rows(built, x, model.rows)
     for row in model.quadratic_rows:
         form = _matrix(row.products, model.n_variables)

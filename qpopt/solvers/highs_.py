@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,16 +61,11 @@ class Highs(Solver):
         if request.start is not None:
             columns = np.arange(model.n_variables, dtype=np.int32)
             highs.setSolution(model.n_variables, columns, request.start)
-        stopped = False
-
-        def stop() -> None:
-            nonlocal stopped
-            stopped = True
-
-        run = SolverThread(stop)
+        stopped = Event()
+        run = SolverThread(stopped.set)
 
         def poll(event: Any) -> None:
-            if stopped:
+            if stopped.is_set():
                 event.interrupt()
 
         highs.cbMipInterrupt += poll

@@ -4,41 +4,60 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import entry_points
+from typing import TypeVar
 
-from qpopt.errors import MissingSolver
+from qpopt.errors import MissingSolver, QpoptError
 from qpopt.solvers.base import Solver, SolverInfo
+
+T = TypeVar("T")
 
 GROUP = "qpopt.solvers"
 
 
+def announced_names(group: str) -> list[str]:
+    """Return the names of all that installed packages announce in a group of entry points."""
+    return sorted({entry.name for entry in entry_points(group=group)})
+
+
+def find_announced(group: str, name: str, kind: type[T], error: type[QpoptError]) -> T:
+    """Return what a package announces under a name.
+
+    Parameters
+    ----------
+    group
+        The group of entry points.
+    name
+        The name in it.
+    kind
+        What it must be: such an object, or a class of them, which is then called.
+    error
+        What to raise if there is no such name, it cannot be loaded, or it is something else.
+    """
+    what = kind.__name__.lower()
+    found = [entry for entry in entry_points(group=group) if entry.name == name]
+    if not found:
+        known = ", ".join(["auto", *announced_names(group)])
+        raise error(f"There is no {what} called {name!r}; known are {known}.")
+    try:
+        loaded = found[0].load()
+        loaded = loaded() if isinstance(loaded, type) else loaded
+    except Exception as reason:
+        where = found[0].value
+        raise error(f"The {what} {name} cannot be loaded from {where}: {reason!r}.") from reason
+    if not isinstance(loaded, kind):
+        raise error(f"The {what} {name}, {found[0].value}, is no {group}.{kind.__name__}.")
+    return loaded
+
+
 def solver_names() -> list[str]:
     """Return the names of all known solvers, whether installed or not."""
-    return sorted({entry.name for entry in entry_points(group=GROUP)})
+    return announced_names(GROUP)
 
 
 @cache
 def find_solver(name: str) -> Solver:
-    """Return the solver of that name, whether installed or not.
-
-    Raises
-    ------
-    MissingSolver
-        If no solver of that name is known, or its package cannot be loaded.
-    """
-    found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
-    if not found:
-        raise MissingSolver(
-            f"There is no solver called {name!r}; known are {', '.join(solver_names())}."
-        )
-    try:
-        solver = found[0].load()()
-    except Exception as error:
-        raise MissingSolver(
-            f"The solver {name} cannot be loaded from {found[0].value}: {error!r}."
-        ) from error
-    if not isinstance(solver, Solver):
-        raise MissingSolver(f"The solver {name}, {found[0].value}, is no qpopt.solvers.Solver.")
-    return solver
+    """Return the solver of that name, whether installed or not; MissingSolver if there is none."""
+    return find_announced(GROUP, name, Solver, MissingSolver)  # type: ignore[type-abstract]
 
 
 def solver_infos() -> dict[str, SolverInfo]:

@@ -171,40 +171,26 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
     class LazyHandler(pyscipopt.Conshdlr):  # type: ignore[misc]
         """Refuses solutions that break a constraint not stated yet, and states it."""
 
-        def conscheck(
-            self,
-            constraints: Any,
-            solution: Any,
-            checkintegrality: bool,
-            checklprows: bool,
-            printreason: bool,
-            completely: bool,
-        ) -> dict[str, Any]:
+        def conscheck(self, constraints: Any, solution: Any, *flags: bool) -> dict[str, Any]:
             broken = lazy(built.values(solution))
             return {"result": results.FEASIBLE if broken is None else results.INFEASIBLE}
 
         def consenfolp(
-            self, constraints: Any, nusefulconss: int, solinfeasible: bool
+            self, constraints: Any, n_useful: int, infeasible_anyway: bool, *flags: bool
         ) -> dict[str, Any]:
-            return self._enforce(solinfeasible)
-
-        def consenfops(
-            self, constraints: Any, nusefulconss: int, solinfeasible: bool, objinfeasible: bool
-        ) -> dict[str, Any]:
-            return self._enforce(solinfeasible)
-
-        def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
-            both = nlockspos + nlocksneg
-            for variable in built.variables:
-                self.model.addVarLocksType(variable, locktype, both, both)
-
-        def _enforce(self, infeasible_anyway: bool) -> dict[str, Any]:
             broken = None if infeasible_anyway else lazy(built.values(None))
             if broken is None:
                 return {"result": results.FEASIBLE}
             built.add_rows(broken)
             built.lazy_added += broken.n_rows
             return {"result": results.CONSADDED}
+
+        consenfops = consenfolp
+
+        def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
+            both = nlockspos + nlocksneg
+            for variable in built.variables:
+                self.model.addVarLocksType(variable, locktype, both, both)
 
     return LazyHandler()
 
