@@ -10,7 +10,7 @@ best that its Γ of 13 features allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import inf
@@ -146,8 +146,7 @@ class _Rounds:
         self, selection: NDArray[np.int64], short: list[int], equal: list[tuple[int, int]]
     ) -> None:
         known = self.tightening
-        self.tightening = replace(
-            known,
+        self.tightening = Tightening(
             features=tuple(sorted({*known.features, *selection.tolist()})),
             short=tuple(sorted({*known.short, *short})),
             equal=tuple(sorted({*known.equal, *equal})),

@@ -22,7 +22,7 @@ from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Candidate, Solution
 from qpopt.solvers.base import SolverInfo
 from qpopt.solvers.choice import choose
-from qpopt.solvers.registry import solver_infos
+from qpopt.solvers.registry import find_solver, solver_names
 
 
 def solve(
@@ -116,9 +116,13 @@ def available_solvers() -> dict[str, SolverInfo]:
     dict
         By name. `availability` says whether the solver is installed, its version, and whether it
         is licensed or limited; `supports` says what it can take; `install` is the command that
-        installs it.
+        installs it. A solver is loaded only when its licence is asked for.
     """
-    return solver_infos()
+    solvers = {name: find_solver(name) for name in solver_names()}
+    return {
+        name: SolverInfo(solver.availability(), solver.supports, solver.install)
+        for name, solver in solvers.items()
+    }
 
 
 def checked_start(

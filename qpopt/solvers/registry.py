@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import TypeVar
 
 from qpopt.errors import MissingSolver, QpoptError
-from qpopt.solvers.base import Solver, SolverInfo
+from qpopt.solvers.base import Solver
 
 T = TypeVar("T")
 
@@ -58,15 +58,6 @@ def solver_names() -> list[str]:
 def find_solver(name: str) -> Solver:
     """Return the solver of that name, whether installed or not; MissingSolver if there is none."""
     return find_announced(GROUP, name, Solver, MissingSolver)  # type: ignore[type-abstract]
-
-
-def solver_infos() -> dict[str, SolverInfo]:
-    """Return what is known of every solver, whether installed or not."""
-    solvers = {name: find_solver(name) for name in solver_names()}
-    return {
-        name: SolverInfo(solver.availability(), solver.supports, solver.install)
-        for name, solver in solvers.items()
-    }
 
 
 def require(name: str) -> Solver:
