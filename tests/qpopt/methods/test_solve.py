@@ -143,7 +143,7 @@ def test_an_optimal_start_stays(toy, toy_best, solver):
     ("start", "reason"),
     [
         ([0, 1], "it has 2 features, n_select is 3"),
-        ([0, 1, 9], "outside 0 … 3"),
+        ([0, 1, 9], "there are only 4"),
         ([0.5, 1, 2], "list of feature indices"),
         (([0, 1, 2], [[1, 1, 1], [1, 1, 0]]), "class 0 has 3 features instead of 2"),
         (([0, 1, 2], [[1, 1, 0], [1, 1, 0]]), "classes 0 and 1 have the same features"),
