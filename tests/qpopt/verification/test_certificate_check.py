@@ -157,9 +157,9 @@ def forged(certificate, **changes):
         ({"points": np.zeros((1, 50))}, "points must hold finite numbers of the shape"),
         ({"t": -np.inf}, "t must be finite"),
         ({"included": np.array([0, 0])}, "included names a feature twice"),
-        ({"included": np.array([-1])}, "included names a feature that does not exist"),
-        ({"removed": np.array([50])}, "removed names a feature that does not exist"),
-        ({"forced": np.array([[1]])}, "forced is no list of features"),
+        ({"included": np.array([-1])}, "included names one that does not exist"),
+        ({"removed": np.array([50])}, "removed names one that does not exist"),
+        ({"forced": np.array([[1]])}, "forced is no list of whole numbers"),
     ],
 )
 def test_arrays_of_another_shape_prove_nothing(proof, changes, message):
