@@ -5,21 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
-from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import nn
 
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.errors import UNREADABLE, TrainingError
 from qpopt_torch.training.settings import AdapterTraining, Schedule
 
 logger = logging.getLogger("qpopt")
-
-AnyPath = str | PathLike[str]
 
 
 class Resumable(Protocol):

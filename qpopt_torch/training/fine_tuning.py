@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike
 from typing import Any
 
+from qpopt.io import AnyPath
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
 from qpopt_torch.training.learning_rate import best_rate
@@ -20,7 +20,7 @@ def fine_tune(
     settings: FineTuning | None = None,
     *,
     val_loader: Iterable[Any] | None = None,
-    checkpoint: str | PathLike[str] | None = None,
+    checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
 ) -> History:
@@ -56,13 +56,11 @@ def fine_tune(
         begun = read(checkpoint)
         rate = begun["rates"][0] if begun else best_rate(objective, loader, settings)
     groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": float(rate)}]
-    training = Training(objective, model, model.head.n_classes, groups, settings)
     return train(
-        training,
+        Training("fine-tune", objective, groups, settings),
         loader,
         val_loader=val_loader,
         checkpoint=checkpoint,
         log=log,
         progress=progress,
-        title="fine-tune",
     )

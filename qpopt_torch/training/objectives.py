@@ -33,6 +33,7 @@ class TrainingObjective(nn.Module):
     ) -> None:
         super().__init__()
         self.model, self.head, self.beta, self.dropout = model, head, beta, dropout
+        self.n_classes = head.n_classes
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
@@ -63,10 +64,10 @@ class AdapterObjective(nn.Module):
 
     def __init__(self, head: SparseHead, settings: AdapterTraining) -> None:
         super().__init__()
-        self.head, self.settings = head, settings
+        self.model, self.settings, self.n_classes = head, settings, len(head.assignment)
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
-        assert self.head.adapter is not None
-        logits = self.head(self.head.adapter.blur(x, self.settings.noise))
+        assert self.model.adapter is not None
+        logits = self.model(self.model.adapter.blur(x, self.settings.noise))
         return F.cross_entropy(logits, y, label_smoothing=self.settings.smoothing), logits

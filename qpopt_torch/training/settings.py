@@ -70,6 +70,23 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrialParams:
+    """The trials that find a learning rate.
+
+    Parameters
+    ----------
+    rates
+        Learning rates that are tried: the published one, 4 times as much, a quarter, a sixteenth.
+    steps
+        Steps of each trial: enough for the momentum to build up and for a rate that is too high
+        to show.
+    """
+
+    rates: tuple[float, ...] = (5.12e-2, 1.28e-2, 3.2e-3, 8e-4)
+    steps: int = 40
+
+
+@dataclass(frozen=True, kw_only=True)
 class FineTuning(Schedule):
     """Fine-tuning of a sparse classifier, backbone and all, towards its fixed assignment.
 
@@ -77,12 +94,15 @@ class FineTuning(Schedule):
     ----------
     lr
         Learning rate; `auto` tries a few for some steps and takes the best.
+    trials
+        Which ones `auto` tries, and for how long.
     """
 
     may_be_auto: ClassVar[tuple[str, ...]] = ("beta", "lr")
 
     epochs: int = 40
     lr: float | Literal["auto"] = "auto"
+    trials: TrialParams = TrialParams()
     momentum: float = 0.95
     decay_every: int = 10
 
