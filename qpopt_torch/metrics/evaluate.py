@@ -18,7 +18,7 @@ from qpopt_torch.metrics.correlation import Correlation
 from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
 from qpopt_torch.metrics.grounding import StructuralGrounding
 from qpopt_torch.metrics.independence import ClassIndependence
-from qpopt_torch.metrics.summary import Metrics
+from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
 from qpopt_torch.network.observation import Features, observe, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -90,51 +90,49 @@ class MetricCollection:
     def __init__(self, weights: Tensor, attributes: ArrayLike | None = None) -> None:
         self.weights = weights
         n_classes, n_features = weights.shape
-        self.attributes = None if attributes is None else _checked(attributes, n_classes)
-        self.accuracy = Accuracy()
-        self.sid, self.diversity = Diversity(weights), PlainDiversity(weights)
-        self.independence = ClassIndependence(n_classes, n_features)
-        self.contrastiveness = Contrastiveness()
-        self.correlation = Correlation(n_features)
-        self.grounding: StructuralGrounding | None = None
-        self.alignment: FeatureAlignment | None = None
-        if self.attributes is not None:
-            self.grounding = StructuralGrounding(weights, self.attributes)
-            self.alignment = FeatureAlignment(n_features, self.attributes.shape[1])
+        self.metrics: dict[str, Any] = {
+            "accuracy": Accuracy(),
+            "sid5": Diversity(weights),
+            "diversity5": PlainDiversity(weights),
+            "class_independence": ClassIndependence(n_classes, n_features),
+            "contrastiveness": Contrastiveness(),
+            "correlation": Correlation(n_features),
+        }
+        if attributes is not None:
+            self.present = _checked(attributes, n_classes) > PRESENT
+            self.metrics |= {
+                "structural_grounding": StructuralGrounding(weights, torch.as_tensor(attributes)),
+                "feature_alignment": FeatureAlignment(n_features, self.present.shape[1]),
+            }
         self.n_feature_samples = 0
 
     def add_decisions(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of decisions."""
-        self.accuracy.update(seen.logits, labels)
+        self.metrics["accuracy"].update(seen.logits, labels)
         if seen.maps is not None:
-            self.sid.update(seen.maps, seen.logits)
-            self.diversity.update(seen.maps, seen.logits)
+            for key in ("sid5", "diversity5"):
+                self.metrics[key].update(seen.maps, seen.logits)
 
     def add_features(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of features."""
         self.n_feature_samples += len(labels)
-        self.independence.update(seen.features, labels)
-        self.contrastiveness.update(seen.features)
-        self.correlation.update(seen.features)
-        if self.alignment is not None and self.attributes is not None:
-            present = self.attributes > PRESENT
-            self.alignment.update(seen.features, present[labels.cpu()])
+        self.metrics["class_independence"].update(seen.features, labels)
+        for key in ("contrastiveness", "correlation"):
+            self.metrics[key].update(seen.features)
+        if "feature_alignment" in self.metrics:
+            self.metrics["feature_alignment"].update(seen.features, self.present[labels.cpu()])
 
     def compute(self, *, from_training: bool = False) -> Metrics:
         """Return all metrics; `from_training` says that the features were those of training."""
-        used, has_maps = self.weights != 0, self.sid.n_samples > 0
+        values = dict.fromkeys(METRICS) | {k: m.compute() for k, m in self.metrics.items()}
+        if not self.metrics["sid5"].n_samples:  # there were no maps
+            values |= {"sid5": None, "diversity5": None}
+        used = self.weights != 0
         return Metrics(
-            accuracy=self.accuracy.compute(),
-            sid5=self.sid.compute() if has_maps else None,
-            diversity5=self.diversity.compute() if has_maps else None,
-            class_independence=self.independence.compute(),
-            contrastiveness=self.contrastiveness.compute(),
-            correlation=self.correlation.compute(),
-            structural_grounding=None if self.grounding is None else self.grounding.compute(),
-            feature_alignment=None if self.alignment is None else self.alignment.compute(),
+            **values,
             n_features=int(used.any(dim=0).sum()),
             n_per_class=float(used.sum(dim=1).double().mean()),
-            n_samples=self.accuracy.n_samples,
+            n_samples=self.metrics["accuracy"].n_samples,
             n_train_samples=self.n_feature_samples if from_training else 0,
         )
 
