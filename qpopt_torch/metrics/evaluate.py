@@ -124,7 +124,8 @@ class MetricCollection:
 
     def compute(self, *, from_training: bool = False) -> Metrics:
         """Return all metrics; `from_training` says that the features were those of training."""
-        values = dict.fromkeys(METRICS) | {k: m.compute() for k, m in self.metrics.items()}
+        values: dict[str, Any] = dict.fromkeys(METRICS)
+        values |= {key: metric.compute() for key, metric in self.metrics.items()}
         if not self.metrics["sid5"].n_samples:  # there were no maps
             values |= {"sid5": None, "diversity5": None}
         used = self.weights != 0

@@ -110,16 +110,9 @@ def sparsify(
     found = head_of(core, begin(plain, core)[0], head)
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
     tell(Phase.COLLECT)
-    # The same statistics in every call, so that the solution of an interrupted one still fits.
-    with seeded(solving.get("seed", 0), 0, plain):
-        statistics = collect(
-            core,
-            plain,
-            head=found,
-            bins=64 if preparing.get("similarity") == "auroc" else 0,
-            class_names=class_names,
-            progress=shown,
-        )
+    statistics = statistics_for(
+        preparing, solving, core, plain, head=found, class_names=class_names, progress=shown
+    )
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
     if folder is not None and ranks.is_first():
         statistics.save(folder / "statistics.npz")
@@ -131,27 +124,17 @@ def sparsify(
     def epoch(record: dict[str, float], step: int) -> None:
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
 
+    following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
         checkpoint = None if folder is None else folder / "checkpoint.pt"
-        fine_tune(
-            sparse,
-            loader,
-            settings,
-            val_loader=val_loader,
-            checkpoint=checkpoint,
-            log=epoch,
-            progress=shown,
-        )
+        following |= {"val_loader": val_loader, "checkpoint": checkpoint}
+        fine_tune(sparse, loader, settings, **following)
     elif settings is not None:
-        sets = [
-            None if data is None else extract(core, data, found, progress=shown)
-            for data in (plain, val_loader)
-        ]
-        assert sets[0] is not None
+        features = extract(core, plain, found, progress=shown)
+        if val_loader is not None:
+            following["validation"] = extract(core, val_loader, found, progress=shown)
         sparse.requires_grad_(False)
-        train_adapter(
-            sparse.sparse_head, *sets[0], settings, validation=sets[1], log=epoch, progress=shown
-        )
+        train_adapter(sparse.sparse_head, *features, settings, **following)
     if val_loader is not None:
         tell(Phase.EVALUATE)
         dense, after = (accuracy(m, val_loader, progress=shown) for m in (model, sparse))
@@ -160,6 +143,23 @@ def sparsify(
     if folder is not None and ranks.is_first():
         sparse.save(folder)
     return sparse.eval()
+
+
+def statistics_for(
+    prepare: Mapping[str, Any],
+    solve: Mapping[str, Any],
+    model: nn.Module,
+    loader: Iterable[Any],
+    **options: Any,
+) -> Statistics:
+    """Collect what `prepare` needs, with further `options` of `collect`.
+
+    The statistics are the same in every call, so that the solution of an interrupted one still
+    fits.
+    """
+    bins = 64 if prepare.get("similarity") == "auroc" else 0
+    with seeded(solve.get("seed", 0), 0, loader):
+        return collect(model, loader, bins=bins, **options)
 
 
 def teller(progress: bool | OnEvent) -> Callable[..., None]:

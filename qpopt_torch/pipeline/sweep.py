@@ -28,11 +28,10 @@ from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
-from qpopt_torch.pipeline.sparsify import checked_options, solved, teller
+from qpopt_torch.pipeline.sparsify import checked_options, solved, statistics_for, teller
 from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.sparse.storage import made_folder
-from qpopt_torch.statistics.collect import collect
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.features import extract
@@ -102,16 +101,12 @@ def sweep(
     preparing |= {"include": tuple(include), "exclude": tuple(exclude)}
     stored = None if out is None else made_folder(out) / FILE
     before = Sweep.load(stored) if stored is not None and stored.exists() else None
-    bins = 64 if preparing.get("similarity") == "auroc" else 0
-    statistics = collect(
-        model, plain, head=head, bins=bins, class_names=class_names, progress=shown
+    statistics = statistics_for(
+        preparing, solving, model, plain, head=head, class_names=class_names, progress=shown
     )
-    assert statistics.head is not None
-    run = _Run(
-        unwrap(model), statistics.head, plain, val_loader or plain, statistics, settings, shown
-    )
+    frozen = _FrozenNetwork(unwrap(model), statistics, plain, val_loader, settings, shown)
     known = {} if before is None else {point.key: point for point in before.points}
-    dense_accuracy = run.dense_accuracy if before is None else before.dense_accuracy
+    dense_accuracy = frozen.dense_accuracy if before is None else before.dense_accuracy
     points: list[SweepPoint] = []
     pairs = list(product(sorted(set(n_select)), sorted(set(n_per_class))))
     with Bar("sweep", len(pairs), progress=shown) as bar:
@@ -123,7 +118,7 @@ def sweep(
                 continue
             key = _key(instance, settings, solving)
             if key not in known:
-                known[key] = run.point(instance, points, solving, key)
+                known[key] = frozen.point(instance, points, solving, key)
                 if stored is not None:
                     Sweep(tuple(known.values()), dense_accuracy).save(stored)
             points.append(known[key])
@@ -136,16 +131,20 @@ def sweep(
 
 
 @dataclass
-class _Run:
+class _FrozenNetwork:
     """What the points of one sweep share; features are computed when a point needs them."""
 
     model: nn.Module
-    head: Head
-    loader: Iterable[Any]
-    val_loader: Iterable[Any]
     statistics: Statistics
+    loader: Iterable[Any]
+    val_loader: Iterable[Any] | None
     training: AdapterTraining | None
     progress: bool
+
+    @property
+    def head(self) -> Head:
+        assert self.statistics.head is not None
+        return self.statistics.head
 
     @cached_property
     def train_set(self) -> tuple[Tensor, Tensor]:
@@ -153,7 +152,7 @@ class _Run:
 
     @cached_property
     def val_set(self) -> tuple[Tensor, Tensor]:
-        if self.val_loader is self.loader:
+        if self.val_loader is None:
             return self.train_set
         return extract(self.model, self.val_loader, self.head, progress=self.progress)
 
@@ -178,6 +177,7 @@ class _Run:
             instance.n_per_class,
             solution.objective,
             solution.bound,
+            solution.gap,
             self._accuracy(solution),
             solution.seconds,
             tuple(solution.selection.tolist()),

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from qpopt import Instance, InvalidInstance, prepare
 from qpopt.io import opened_archive, save_archive
@@ -86,18 +87,12 @@ class Statistics:
     ) -> Statistics:
         """Take the sums of an accumulator."""
         arrays: dict[str, Any] = {
-            key: None if (value := getattr(sums, key)) is None else value.cpu().numpy()
-            for key in ("counts", "sums", "squares", "minima", *OPTIONAL)
+            field.name: value.cpu().numpy()
+            for field in fields(cls)
+            if isinstance(value := getattr(sums, field.name, None), Tensor)
         }
-        shift, scale = (values.cpu().numpy() for values in (sums.scale.shift, sums.scale.scale))
-        return cls(
-            **arrays,
-            shift=shift,
-            n_positions=sums.n_positions,
-            scale=None if sums.histograms is None else scale,
-            head=head,
-            class_names=None if class_names is None else tuple(map(str, class_names)),
-        )
+        names = None if class_names is None else tuple(map(str, class_names))
+        return cls(**arrays, n_positions=sums.n_positions, head=head, class_names=names)
 
     @classmethod
     def from_features(
@@ -122,21 +117,20 @@ class Statistics:
             The number of classes; without it, one more than the largest label.
         maps
             N × features × positions (one or several axes), or None.
-        bins
-            Bins of the histograms for AUROC; 0 for none.
-        class_names
-            Names of the classes.
+        bins, class_names
+            As in `collect`.
         """
-        values = torch.as_tensor(np.asarray(features))
+        values, classes = (torch.as_tensor(np.asarray(v)) for v in (features, labels))
         if values.ndim != 2 or len(values) == 0:
             raise LoaderError(
                 f"Features must be samples × features, at least one; their shape is "
                 f"{tuple(values.shape)}."
             )
-        if not torch.isfinite(values).all():
-            sample = int(torch.isfinite(values).all(1).logical_not().nonzero()[0])
-            raise LoaderError(f"The features of sample {sample} are not finite.")
-        classes = torch.as_tensor(np.asarray(labels))
+        finite = torch.isfinite(values).all(1)
+        if not finite.all():
+            raise LoaderError(
+                f"The features of sample {int(finite.int().argmin())} are not finite."
+            )
         if n_classes is None:
             n_classes = int(classes.max()) + 1 if classes.numel() else 0
         classes = check_labels(classes, len(values), n_classes, 0)
@@ -187,13 +181,9 @@ class Statistics:
             If the two are not of the same classes, features and kinds of sums.
         """
         self._check_mergeable(other)
-        moved = other.shift - self.shift
-        totals = other.sums.sum(axis=0)
-        optional = {
-            key: getattr(self, key) + getattr(other, key)
-            for key in OPTIONAL
-            if getattr(self, key) is not None
-        }
+        moved, totals = other.shift - self.shift, other.sums.sum(axis=0)
+        known = [key for key in OPTIONAL if getattr(self, key) is not None]
+        optional = {key: getattr(self, key) + getattr(other, key) for key in known}
         return replace(
             self,
             counts=self.counts + other.counts,
@@ -214,9 +204,8 @@ class Statistics:
                 raise InvalidInstance(
                     f"Only one of the two statistics has {key}; collect both in the same way."
                 )
-        if self.scale is not None and not (
-            np.array_equal(self.scale, other.scale if other.scale is not None else [])
-            and np.array_equal(self.shift, other.shift)
+        if self.scale is not None and not all(
+            np.array_equal(getattr(self, key), getattr(other, key)) for key in ("scale", "shift")
         ):
             raise InvalidInstance(
                 "The histograms have different bins; collect the second part with like=the first."
@@ -250,23 +239,20 @@ class Statistics:
             that returns those. Where the features have no maps, the first two give None and say
             so once.
         """
-        if callable(kind):
-            return np.asarray(kind(self), dtype=np.float64)
         if not isinstance(kind, str):
-            return np.asarray(kind, dtype=np.float64)
+            return np.asarray(kind(self) if callable(kind) else kind, dtype=np.float64)
         if kind == "none":
             return None
-        if kind not in ("locality", "center"):
+        formulas = {"locality": locality_from_sums, "center": center_from_sums}
+        if kind not in formulas:
             raise InvalidInstance(
                 f"bias must be locality, center, none, an array or a function, not {kind!r}."
             )
-        weighted = self.locality if kind == "locality" else self.center
-        if weighted is None:
+        if (weighted := getattr(self, kind)) is None:
             missing = "have no maps" if self.locality is None else "have no maps on a grid"
             logger.warning("The features %s, so %s is undefined: no bias is used.", missing, kind)
             return None
-        formula = locality_from_sums if kind == "locality" else center_from_sums
-        return formula(weighted, self.class_sums.sum(axis=0), self.n_samples)
+        return formulas[kind](weighted, self.class_sums.sum(axis=0), self.n_samples)
 
     def instance(
         self,
@@ -295,30 +281,18 @@ class Statistics:
         }
         options["provenance"] = {**kinds, **options.get("provenance", {})}
         options.setdefault("class_names", self.class_names)
-        return prepare(
-            self.similarity(similarity),
-            self.bias(bias),
-            n_select=n_select,
-            n_per_class=n_per_class,
-            **options,
-        )
+        options |= {"n_select": n_select, "n_per_class": n_per_class}
+        return prepare(self.similarity(similarity), self.bias(bias), **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the statistics to one .npz file without pickles."""
-        save_archive(
-            path,
-            "statistics",
-            {
-                "n_positions": self.n_positions,
-                "head": None if self.head is None else self.head.to_dict(),
-                "class_names": self.class_names,
-            },
-            {
-                field.name: value
-                for field in fields(self)
-                if isinstance(value := getattr(self, field.name), np.ndarray)
-            },
-        )
+        meta = {
+            "n_positions": self.n_positions,
+            "head": None if self.head is None else self.head.to_dict(),
+            "class_names": self.class_names,
+        }
+        arrays = {key: value for key, value in vars(self).items() if isinstance(value, np.ndarray)}
+        save_archive(path, "statistics", meta, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Statistics:
