@@ -144,6 +144,16 @@ def check_labels(labels: Tensor, n_samples: int, n_classes: int, number: int) ->
     return labels.long()
 
 
+def check_features(features: Tensor, labels: Tensor, n_classes: int) -> Tensor:
+    """Return the labels of features that are at hand as int64, or say what is wrong with either."""
+    if features.ndim != 2 or not len(features):
+        raise LoaderError(
+            "Features must be samples × features, at least one; their shape is "
+            f"{tuple(features.shape)}."
+        )
+    return check_labels(labels, len(features), n_classes, 0)
+
+
 def to_model(x: Tensor, model: nn.Module) -> Tensor:
     """Move inputs to the device of a model and, if they are floats, to its precision."""
     parameter = next((p for p in model.parameters() if p.is_floating_point()), None)

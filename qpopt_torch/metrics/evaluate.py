@@ -53,13 +53,13 @@ def evaluate(
     core = unwrap(model)
     begun: Iterable[Any] | None = None
     if isinstance(core, SparseClassifier):
-        head, weights = core.head, core.sparse_head.assignment
+        network, head = core.network, core.head
     else:
         x, begun = begin(loader, core)
-        head = find_head(core, x)
-        weights = head.modules(core)[0].weight.flatten(1)  # type: ignore[operator]
-    collection = MetricCollection(weights.detach().float().cpu(), attributes)
-    with core.observe() if isinstance(core, SparseClassifier) else observe(core, head) as seen:
+        network, head = core, find_head(core, x)
+    module: Any = head.modules(network)[0]
+    collection = MetricCollection(module.weight.flatten(1).detach().float().cpu(), attributes)
+    with observe(network, head) as seen:
         for x, labels in batches(
             loader, core, head.n_classes, begun=begun, title="evaluate", progress=progress
         ):

@@ -36,9 +36,7 @@ class Layout:
     prefix: int = 0
     relu: bool = False
 
-    def maps(
-        self, output: Tensor, *, like: Tensor | None = None, selection: Tensor | None = None
-    ) -> Tensor:
+    def maps(self, output: Tensor, *, like: Tensor | None = None) -> Tensor:
         """Return the feature maps, N × channels × positions (one or several axes).
 
         Parameters
@@ -47,12 +45,7 @@ class Layout:
             The output of the feature layer.
         like
             The input of the model: tokens are laid out as a grid of its proportions.
-        selection
-            Indices of the channels to keep; all of them without it.
         """
-        axis = 1 if self.channels == "first" else output.ndim - 1
-        if selection is not None:
-            output = output.index_select(axis, selection)
         if self.channels == "last":
             output = output[:, self.prefix :].movedim(-1, 1)
         if self.relu:

@@ -101,16 +101,9 @@ class SparseClassifier(nn.Module):
                 "These statistics were not collected from a model, so they name no head; use "
                 "collect(model, loader)."
             )
-        sparse_head = SparseHead.from_solution(
-            solution, statistics.mean, statistics.std, dropout=dropout
-        )
-        return cls(
-            model,
-            statistics.head,
-            sparse_head,
-            solution=solution,
-            class_names=statistics.class_names,
-        )
+        mean, std, names = statistics.mean, statistics.std, statistics.class_names
+        sparse_head = SparseHead.from_solution(solution, mean, std, dropout=dropout)
+        return cls(model, statistics.head, sparse_head, solution=solution, class_names=names)
 
     @property
     def sparse_head(self) -> SparseHead:
@@ -179,11 +172,7 @@ class SparseClassifier(nn.Module):
 
     def observe(self, *, evaluate: bool = True) -> AbstractContextManager[Features]:
         """Look inside as `qpopt_torch.network.observation.observe` does; call `network`."""
-        head = self.sparse_head
-        plain = head.selection if head.adapter is None else None
-        return observe(
-            self.network, self.head, selection=plain, adapter=head.adapter, evaluate=evaluate
-        )
+        return observe(self.network, self.head, evaluate=evaluate)
 
     def save(self, directory: str | PathLike[str]) -> None:
         """Write weights, config.json and, if known, the solution; see `qpopt_torch.load`."""
@@ -247,15 +236,9 @@ def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
         n_select, names, saved = (config[k] for k in ("n_select", "class_names", "architecture"))
         feature_names = {int(d): name for d, name in config["feature_names"].items()}
         selection, zeros = np.arange(n_select), np.zeros(n_select)
-        blank = SparseHead(
-            selection,
-            np.zeros((head.n_classes, n_select)),
-            zeros,
-            zeros,
-            dropout=config["dropout"],
-        )
+        nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
+        blank = SparseHead(selection, nothing, zeros, zeros, dropout=config["dropout"])
         if hidden is not None:
-            every = np.zeros(head.n_features)
             blank.adapter = Adapter(every, every, selection, hidden=hidden)
     stored = folder / SOLUTION
     solution = Solution.load(stored) if stored.exists() else None

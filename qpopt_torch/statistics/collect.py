@@ -52,11 +52,6 @@ def collect(
     progress
         Whether to show a progress bar on a terminal.
 
-    Returns
-    -------
-    Statistics
-        The same on every rank.
-
     Raises
     ------
     ModelError
@@ -93,18 +88,17 @@ def collect(
         device = "cpu" if first.features.device.type == "mps" else first.features.device
         sums = Accumulator(found.n_classes, scale.to(device), bins)
         with observe(core, found) as seen:
-            for number, (x, y) in enumerate(
-                batches(
-                    loader, core, found.n_classes, begun=begun, title="collect", progress=progress
-                )
-            ):
+            reading = batches(
+                loader, core, found.n_classes, begun=begun, title="collect", progress=progress
+            )
+            for number, (x, y) in enumerate(reading):
                 if number or len(x) < len(first.features):
                     _run(core, x, seen, number)
                 else:
                     seen.features, seen.maps = first.features, first.maps
                 grid = found.layout is None or found.layout.is_grid(seen.maps, x)
                 sums.add(seen.features, y, seen.maps, grid=grid)
-        return Statistics.of(sums, head=found, class_names=class_names)
+        return Statistics.of(sums, class_names, found)
 
     parts = [part for part in ranks.on_all(whole_pass) if part is not None]
     return reduce(Statistics.merge, parts)

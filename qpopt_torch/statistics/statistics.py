@@ -21,7 +21,7 @@ from qpopt.preprocessing import (
     locality_from_sums,
     pearson_from_sums,
 )
-from qpopt_torch.data.batches import check_labels
+from qpopt_torch.data.batches import check_features
 from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.head import Head
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
@@ -79,11 +79,7 @@ class Statistics:
 
     @classmethod
     def of(
-        cls,
-        sums: Accumulator,
-        *,
-        head: Head | None = None,
-        class_names: Sequence[str] | None = None,
+        cls, sums: Accumulator, class_names: Sequence[str] | None, head: Head | None = None
     ) -> Statistics:
         """Take the sums of an accumulator."""
         arrays: dict[str, Any] = {
@@ -121,22 +117,15 @@ class Statistics:
             As in `collect`.
         """
         values, classes = (torch.as_tensor(np.asarray(v)) for v in (features, labels))
-        if values.ndim != 2 or len(values) == 0:
-            raise LoaderError(
-                f"Features must be samples × features, at least one; their shape is "
-                f"{tuple(values.shape)}."
-            )
-        finite = torch.isfinite(values).all(1)
-        if not finite.all():
-            raise LoaderError(
-                f"The features of sample {int(finite.int().argmin())} are not finite."
-            )
         if n_classes is None:
             n_classes = int(classes.max()) + 1 if classes.numel() else 0
-        classes = check_labels(classes, len(values), n_classes, 0)
+        classes = check_features(values, classes, n_classes)
+        if not (finite := torch.isfinite(values).all(1)).all():
+            sample = int(finite.int().argmin())
+            raise LoaderError(f"The features of sample {sample} are not finite.")
         sums = Accumulator(n_classes, FeatureScale.of(values), bins)
         sums.add(values, classes, None if maps is None else torch.as_tensor(np.asarray(maps)))
-        return cls.of(sums, class_names=class_names)
+        return cls.of(sums, class_names)
 
     @property
     def n_samples(self) -> int:

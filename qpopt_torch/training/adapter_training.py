@@ -7,8 +7,7 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import check_labels
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.data.batches import check_features
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.training.loop import History, Log, Training, train
@@ -44,13 +43,9 @@ def train_adapter(
         As in `fine_tune`, which also says what is returned.
     """
     settings = settings or AdapterTraining()
-    if features.ndim != 2 or not len(features):
-        raise LoaderError(
-            f"Features must be samples × features; their shape is {tuple(features.shape)}."
-        )
     device = head.mean.device
-    check_labels(labels, len(features), len(head.assignment), 0)
-    features, labels = features.to(device).float(), labels.to(device)
+    labels = check_features(features, labels, len(head.assignment)).to(device)
+    features = features.to(device).float()
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
         head.adapter = Adapter(

@@ -37,19 +37,17 @@ class TrainingObjective(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
-        if isinstance(self.model, SparseClassifier):
-            seen, weights = self.model.features(x), self.model.sparse_head.assignment
-        else:
-            module, _ = self.head.modules(self.model)
-            weights = module.weight.flatten(1)  # type: ignore[operator]
-            dropping = hooked({}, {module: self._drop})
-            with observe(self.model, self.head, evaluate=False) as seen, dropping:
-                self.model(x)
+        network = self.model.network if isinstance(self.model, SparseClassifier) else self.model
+        module: Any = self.head.modules(network)[0]
+        dropping = hooked({}, {module: self._drop})
+        with observe(network, self.head, evaluate=False) as seen, dropping:
+            network(x)
         loss = F.cross_entropy(seen.logits.float(), y)
         if seen.maps is not None:
             n_positions = seen.maps[0, 0].numel()
             beta = default_beta(n_positions) if isinstance(self.beta, str) else self.beta
             if beta > 0:
+                weights = module.weight.flatten(1)
                 loss = loss + beta * feature_diversity_loss(
                     seen.logits, seen.features, seen.maps, weights
                 )
