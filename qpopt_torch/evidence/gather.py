@@ -51,6 +51,23 @@ class Sample:
     maps: NDArray[np.float16] | None
     picture: Picture
 
+    @classmethod
+    def of(
+        cls,
+        i: int,
+        label: int,
+        values: NDArray[np.float64],
+        x: Tensor,
+        seen: Features,
+        to_image: ToImage | None,
+        first: int = 0,
+    ) -> Sample:
+        """Keep sample `i` of a batch that begins with sample `first` of the loader."""
+        prediction = int(seen.logits[i].argmax())
+        maps = None if seen.maps is None else small_maps(seen.maps[i])
+        picture = Picture.of(x[i], to_image)
+        return cls(first + i, label, prediction, values[i], maps, picture)
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -118,6 +135,11 @@ class Evidence:
         return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
 
 
+def standard_units(model: SparseClassifier, seen: Features) -> NDArray[np.float64]:
+    """Return the selected features of a batch in standard units."""
+    return model.sparse_head.normalise(seen.features.detach().double()).cpu().numpy()
+
+
 def columns_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
     """Return where a mask of features is true."""
     return tuple(np.flatnonzero(mask).tolist())
@@ -175,10 +197,7 @@ def gather(
 
 class _Gathering:
     def __init__(self, model: SparseClassifier, n_decisions: int, to_image: ToImage | None) -> None:
-        head = model.sparse_head
-        self.mean, self.std = (v.detach().double().cpu() for v in (head.mean, head.std))
-        self.assignment = model.assignment
-        self.to_image = to_image
+        self.model, self.assignment, self.to_image = model, model.assignment, to_image
         self.by_class = TopSamples(PER_CLASS)
         self.by_feature = TopSamples(PER_FEATURE, PER_FEATURE_AND_CLASS)
         self.decisions = TopSamples(n_decisions)
@@ -191,7 +210,7 @@ class _Gathering:
 
     def add(self, x: Tensor, labels: Tensor, seen: Features) -> None:
         first, self.n_seen = self.n_seen, self.n_seen + len(labels)
-        values = ((seen.features.detach().double().cpu() - self.mean) / self.std).numpy()
+        values = standard_units(self.model, seen)
         logits = values @ self.assignment.T
         predictions = seen.logits.argmax(1).cpu()
         self.labels.append(labels)
@@ -207,7 +226,7 @@ class _Gathering:
                 self.decisions.offer(RIGHT, chance, first + i)
             else:
                 self.decisions.offer(WRONG, logits[i, prediction] - logits[i, label], first + i)
-        self._keep(first, x, values, seen, predictions)
+        self._keep(first, x, values, seen)
 
     def _offer_features(self, first: int, values: NDArray[np.float64], labels: Tensor) -> None:
         for column in range(values.shape[1]):
@@ -216,28 +235,15 @@ class _Gathering:
             for i in np.flatnonzero(values[:, column] >= least).tolist():
                 self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
 
-    def _keep(
-        self,
-        first: int,
-        x: Tensor,
-        values: NDArray[np.float64],
-        seen: Features,
-        predictions: Tensor,
-    ) -> None:
-        """Take the new samples that are on a shelf, and let go of those that no longer are."""
+    def _keep(self, first: int, x: Tensor, values: NDArray[np.float64], seen: Features) -> None:
+        """Take the new samples that are among the top, and let go of those that no longer are."""
         wanted = {*self.by_class, *self.by_feature, *self.decisions}
         for index in self.samples.keys() - wanted:
             del self.samples[index]
         for index in sorted(wanted - self.samples.keys()):
             i = index - first
-            self.samples[index] = Sample(
-                index,
-                int(self.labels[-1][i]),
-                int(predictions[i]),
-                values[i],
-                None if seen.maps is None else small_maps(seen.maps[i]),
-                Picture.of(x[i], self.to_image),
-            )
+            label = int(self.labels[-1][i])
+            self.samples[index] = Sample.of(i, label, values, x, seen, self.to_image, first)
 
     def evidence(self, names: Names) -> Evidence:
         n_classes, n_select = self.assignment.shape

@@ -8,11 +8,10 @@ import re
 from abc import ABC, abstractmethod
 from html import escape
 from io import BytesIO
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.sparse.storage import made_folder
 
 
@@ -48,7 +47,7 @@ class Explanation(ABC):
             f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{image}">'
         )
 
-    def save(self, directory: str | PathLike[str]) -> dict[str, Path]:
+    def save(self, directory: AnyPath) -> dict[str, Path]:
         """Write the figure as PNG and the rest as JSON, named after the title.
 
         Returns

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt_torch.evidence.gather import Sample
 from qpopt_torch.evidence.pictures import Picture
 
 ACCENT, NEUTRAL, INK = "#d9480f", "#9aa5b1", "#1f2933"
@@ -43,8 +44,7 @@ def draw_picture(
     """
     axis.set_xticks([])
     axis.set_yticks([])
-    for spine in axis.spines.values():
-        spine.set_visible(False)
+    axis.spines[:].set_visible(False)
     extent: tuple[float, float, float, float] | None = None
     if picture.kind == "image":
         height, width = picture.values.shape[:2]
@@ -72,15 +72,13 @@ def draw_picture(
 
 
 def draw_feature(
-    axis: Any,
-    picture: Picture,
-    maps: NDArray[Any] | None,
-    limits: NDArray[np.float64] | None,
-    column: int,
+    axis: Any, sample: Sample, limits: NDArray[np.float64] | None, column: int, label: str = ""
 ) -> None:
-    """Draw an input and the map of one feature, if it has any; arguments as in `Decision`."""
-    heat = None if maps is None else maps[column]
-    draw_picture(axis, picture, heat, None if limits is None else limits[column])
+    """Draw a sample, the map of one feature if it has any, and below a label or the value."""
+    heat = None if sample.maps is None else sample.maps[column]
+    draw_picture(axis, sample.picture, heat, None if limits is None else limits[column])
+    shown = plain(label) or f"{sample.values[column]:+.2f}"
+    axis.set_xlabel(shown, fontsize=7 if label else 8)
 
 
 def fits(picture: Picture, heat: NDArray[Any]) -> bool:
@@ -111,8 +109,7 @@ def draw_values(
     axis.set_xticks([])
     room = 0.3 * (limits[1] - limits[0])
     axis.set_xlim(limits[0] - room, limits[1] + room)
-    for side in ("top", "right", "bottom", "left"):
-        axis.spines[side].set_visible(False)
+    axis.spines[:].set_visible(False)
     axis.set_title(plain(title), fontsize=9, loc="left")
 
 

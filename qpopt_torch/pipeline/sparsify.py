@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,6 +13,7 @@ from torch import nn
 import qpopt
 from qpopt import Instance, Solution, TracePoint
 from qpopt.control import Event, OnEvent, Phase
+from qpopt.io import AnyPath
 from qpopt.preprocessing import check_counts
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import begin, require_rereadable
@@ -49,7 +49,7 @@ def sparsify(
     solve: Mapping[str, Any] | None = None,
     head: HeadLike = None,
     class_names: Sequence[str] | None = None,
-    out: str | PathLike[str] | None = None,
+    out: AnyPath | None = None,
     progress: bool | OnEvent = True,
 ) -> SparseClassifier:
     """Turn a trained classifier into one that explains every class by a few shared features.

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from math import log
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from torch import Tensor, nn
 from qpopt import InfeasibleInstance, Instance, Solution
 from qpopt.control import OnEvent, Phase
 from qpopt.control.progress import Bar
+from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.metrics.accuracy import Accuracy
@@ -58,7 +58,7 @@ def sweep(
     solve: Mapping[str, Any] | None = None,
     head: HeadLike = None,
     class_names: Sequence[str] | None = None,
-    out: str | PathLike[str] | None = None,
+    out: AnyPath | None = None,
     progress: bool | OnEvent = True,
 ) -> Sweep:
     """Sparsify a model for all combinations of counts, on its frozen features.

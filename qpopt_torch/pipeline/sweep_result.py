@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from os import PathLike
 from typing import Any
 
-from qpopt.io import opened_json, save_json
+from qpopt.io import AnyPath, opened_json, save_json
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,12 @@ class Sweep:
         """Return the sweep as values that JSON can hold."""
         return asdict(self)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the sweep as a JSON file."""
         save_json(path, "sweep", self.to_dict())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Sweep:
+    def load(cls, path: AnyPath) -> Sweep:
         """Read a sweep that `save` wrote.
 
         Raises
@@ -97,8 +96,7 @@ class Sweep:
         axis.set_xlabel("features per class")
         axis.set_ylabel("accuracy in %")
         axis.legend(frameon=False)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
+        axis.spines[["top", "right"]].set_visible(False)
         return figure, axis
 
     def __str__(self) -> str:

@@ -6,14 +6,13 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from qpopt import QpoptError
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.explain import gather
 from qpopt_torch.metrics.evaluate import MetricCollection
@@ -36,7 +35,7 @@ TABS = {
 
 def write_report(
     model: SparseClassifier,
-    path: str | PathLike[str],
+    path: AnyPath,
     loader: Iterable[Any],
     *,
     train_loader: Iterable[Any] | None = None,

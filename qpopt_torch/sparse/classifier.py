@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qpopt import Solution
+from qpopt.io import AnyPath
 from qpopt_torch.errors import ModelError
+from qpopt_torch.network.builders import load_state
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
-from qpopt_torch.sparse.storage import SOLUTION, check_fit, made_folder, opened_model, save_model
+from qpopt_torch.sparse.storage import SOLUTION, made_folder, opened_model, save_model
 from qpopt_torch.statistics.statistics import Statistics
 
 
@@ -174,7 +175,7 @@ class SparseClassifier(nn.Module):
         """Look inside as `qpopt_torch.network.observation.observe` does; call `network`."""
         return observe(self.network, self.head, evaluate=evaluate)
 
-    def save(self, directory: str | PathLike[str]) -> None:
+    def save(self, directory: AnyPath) -> None:
         """Write weights, config.json and, if known, the solution; see `qpopt_torch.load`."""
         folder, head = made_folder(directory), self.sparse_head
         config = {
@@ -190,7 +191,7 @@ class SparseClassifier(nn.Module):
             self.solution.save(folder / SOLUTION)
         save_model(folder, config, self.state_dict())
 
-    def report(self, path: str | PathLike[str], loader: Iterable[Any], **options: Any) -> Path:
+    def report(self, path: AnyPath, loader: Iterable[Any], **options: Any) -> Path:
         """Write one HTML file in which a person can read the whole model.
 
         Parameters
@@ -208,7 +209,7 @@ class SparseClassifier(nn.Module):
         return write_report(self, path, loader, **options)
 
 
-def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
+def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     """Restore a sparse classifier that `SparseClassifier.save` wrote.
 
     Parameters
@@ -243,8 +244,8 @@ def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
     stored = folder / SOLUTION
     solution = Solution.load(stored) if stored.exists() else None
     sparse = SparseClassifier(model, head, blank, solution=solution, class_names=names)
-    check_fit(sparse.state_dict(), state, type(sparse.network).__name__, saved)
-    sparse.load_state_dict(state)
+    inside = {key.removeprefix("network."): value for key, value in state.items()}
+    load_state(sparse.network, inside, f"in {folder}, of {saved},")
     sparse.feature_names = feature_names
     return sparse.eval()
 

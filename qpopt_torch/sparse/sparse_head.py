@@ -87,10 +87,13 @@ class SparseHead(nn.Module):
         features: Tensor = self.adapter(received.movedim(axis, -1)).movedim(-1, axis)
         return features
 
+    def normalise(self, features: Tensor) -> Tensor:
+        """Return selected features in standard units."""
+        return (features - self.mean) / self.std
+
     def classify(self, features: Tensor) -> Tensor:
         """Return the logits of selected features."""
-        normalised = (self.dropout(features) - self.mean) / self.std
-        return F.linear(normalised, self.assignment)
+        return F.linear(self.normalise(self.dropout(features)), self.assignment)
 
     def forward(self, received: Tensor) -> Tensor:
         """Return the logits of what the backbone gives."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from qpopt import Instance, InvalidInstance, prepare
-from qpopt.io import opened_archive, save_archive
+from qpopt.io import AnyPath, opened_archive, save_archive
 from qpopt.preprocessing import (
     auroc_from_histograms,
     center_from_sums,
@@ -273,7 +272,7 @@ class Statistics:
         options |= {"n_select": n_select, "n_per_class": n_per_class}
         return prepare(self.similarity(similarity), self.bias(bias), **options)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the statistics to one .npz file without pickles."""
         meta = {
             "n_positions": self.n_positions,
@@ -284,7 +283,7 @@ class Statistics:
         save_archive(path, "statistics", meta, arrays)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Statistics:
+    def load(cls, path: AnyPath) -> Statistics:
         """Read statistics that `save` wrote.
 
         Raises
