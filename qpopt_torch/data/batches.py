@@ -89,15 +89,7 @@ def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any
 
 
 def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
-    """Return the inputs and labels of a batch: a pair, or a mapping with one input and labels.
-
-    Parameters
-    ----------
-    batch
-        What the loader gave.
-    number
-        Which batch it is, for the error.
-    """
+    """Return inputs and labels of a batch: a pair, or a mapping. Errors name it by its number."""
     if isinstance(batch, Mapping):
         keys = [key for key in LABEL_KEYS if key in batch]
         inputs = [key for key in batch if key not in LABEL_KEYS]

@@ -160,10 +160,8 @@ def gather(
 
     Parameters
     ----------
-    model
-        The sparse classifier; it runs in evaluation mode and is left as it was.
-    loader
-        Batches of inputs and labels, in any order.
+    model, loader, progress
+        As in `collect`.
     class_names
         Names of the classes, in place of those of the model or the data set.
     to_image
@@ -174,8 +172,6 @@ def gather(
         How many wrong and how many right decisions are kept.
     decisions, features
         Metrics that are to see the same samples: their decisions, their features.
-    progress
-        Whether to show a progress bar on a terminal.
     """
     names = Names(model, class_names, loader)
     data = getattr(loader, "dataset", None)

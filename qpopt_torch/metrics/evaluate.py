@@ -39,16 +39,14 @@ def evaluate(
 
     Parameters
     ----------
-    model
-        A classifier; it runs in evaluation mode and is left as it was.
+    model, progress
+        As in `collect`.
     loader
         Batches of inputs and labels. Accuracy, SID@5 and diversity@5 are measured on them.
     train_loader
         Training batches, on which the other metrics are measured; without it, those of `loader`.
     attributes
         What people say of the classes, classes × attributes, from 0 to 1.
-    progress
-        Whether to show a progress bar on a terminal.
     """
     core = unwrap(model)
     begun: Iterable[Any] | None = None
@@ -84,7 +82,7 @@ class MetricCollection:
     weights
         The last layer, classes × features.
     attributes
-        Classes × attributes, or None.
+        As in `evaluate`.
     """
 
     def __init__(self, weights: Tensor, attributes: ArrayLike | None = None) -> None:

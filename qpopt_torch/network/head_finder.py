@@ -9,6 +9,7 @@ the real maps and for random ones put in their place.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -148,34 +149,33 @@ def _no_head(
 def _with_maps(core: nn.Module, x: Tensor, head: Head, wanted: str | None) -> Head:
     """Add to a head its feature layer, a norm after the pooling, and dropouts to leave out."""
     calls, _ = _watch(core, x, dict(core.named_modules()))
-    by_name: dict[str, list[_Call]] = {}
-    for call in calls:
-        by_name.setdefault(call.name, []).append(call)
-    once = [call for call in calls if len(by_name[call.name]) == 1 and call.name != head.name]
-    last = [call for call in calls if by_name[call.name][-1] is call and call.name != head.name]
-    features = by_name[head.name][0].received
-    assert features is not None
-    same = [call for call in once if _equal_features(call.output, features)]
-    dropouts = tuple(call.name for call in same if isinstance(call.module, _DROPOUTS))
+    counts = Counter(call.name for call in calls)
+    last: dict[str, _Call] = {}  # the last call of every module, beginning at the end
+    for call in reversed(calls):
+        last.setdefault(call.name, call)
+    at_head = last.pop(head.name)
+    assert at_head.received is not None
+    features = at_head.received.flatten()
+    same = [
+        call
+        for call in last.values()
+        if counts[call.name] == 1 and torch.equal(call.output.flatten(), features)
+    ]
+    dropouts = tuple(call.name for call in reversed(same) if isinstance(call.module, _DROPOUTS))
     head = replace(head, dropouts=dropouts)
-    norms = [call for call in same if _is_norm(call)]
-    candidates = [call for call in last if wanted in (None, call.name)]
+    candidates = [call for call in last.values() if wanted in (None, call.name)]
     if wanted is not None and not candidates:
         raise ModelError(
             f"The feature layer {wanted!r} gives no tensor in a forward pass; pass a layer inside "
             "or around it."
         )
-    for norm in (None, *reversed(norms)):
-        point = norm or by_name[head.name][0]
+    for point in (at_head, *filter(_is_norm, same)):
         assert point.received is not None
-        for call in reversed(candidates):
+        norm = None if point is at_head else point.name
+        for call in candidates:
             for layout in layouts(call.output.shape, head.n_features):
                 found = replace(
-                    head,
-                    layer=call.name,
-                    layout=layout,
-                    norm=None if norm is None else norm.name,
-                    calls=len(by_name[call.name]),
+                    head, layer=call.name, layout=layout, norm=norm, calls=counts[call.name]
                 )
                 if _pools_to(layout, call.output, point.received) and _confirmed(
                     core, x, call, found, point
@@ -184,7 +184,7 @@ def _with_maps(core: nn.Module, x: Tensor, head: Head, wanted: str | None) -> He
     if wanted is not None:
         raise ModelError(
             f"The output of the feature layer {wanted!r}, {_shapes(candidates[0])}, cannot be "
-            f"pooled to what the head {head.name!r} receives, {tuple(features.shape)}."
+            f"pooled to what the head {head.name!r} receives, {tuple(at_head.received.shape)}."
         )
     return head
 
@@ -250,10 +250,6 @@ def _pools_to(layout: Layout, output: Tensor, received: Tensor) -> bool:
     return pooled.numel() == received.numel() and _close(
         received.flatten().double(), pooled.flatten(), output.dtype
     )
-
-
-def _equal_features(output: Tensor, features: Tensor) -> bool:
-    return output.numel() == features.numel() and torch.equal(output.flatten(), features.flatten())
 
 
 def _random_like(values: Tensor) -> Tensor:

@@ -178,12 +178,7 @@ def checked_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `Statistics.instance` and `qpopt.solve`, all of which exist.
 
-    Parameters
-    ----------
-    prepare, solve
-        As in `sparsify`.
-    reserved
-        Arguments of `qpopt.solve` that are given in another way.
+    Those of `qpopt.solve` that are `reserved` are given in another way.
     """
     own = ("n_select", "n_per_class", "include", "exclude", "class_names")
     preparing, solving = dict(prepare or {}), dict(solve or {})

@@ -68,10 +68,8 @@ def sweep(
 
     Parameters
     ----------
-    model
-        The trained classifier; it is not changed.
-    loader
-        Training batches of inputs and labels.
+    model, loader, include, exclude, prepare, solve, head, class_names
+        As in `sparsify`.
     n_select, n_per_class
         The counts to combine. Combinations without a solution are left out with a warning.
     val_loader
@@ -80,8 +78,6 @@ def sweep(
         The training samples as they are, in place of those of `loader`.
     training
         How the adapter of every model is trained; None trains nothing.
-    include, exclude, prepare, solve, head, class_names
-        As in `sparsify`.
     out
         A directory for the points. A second call with the same directory, model and batches takes
         from it what is done.

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from qpopt import QpoptError
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.evidence.pictures import ToImage
-from qpopt_torch.explain import gather
+from qpopt_torch.explain import Evidence, gather
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
@@ -61,43 +61,29 @@ def write_report(
     train_loader
         Training batches, whose samples show the classes and features; without it, those of
         `loader`.
-    class_names
-        Names of the classes, in place of those of the model or the data set.
+    class_names, to_image, progress
+        As in `gather`.
     attributes
-        What people say of the classes, classes × attributes, from 0 to 1.
+        As in `evaluate`.
     dense
         Metrics of the dense model, to compare with.
     settings
         Further settings to list, for example those of the training.
-    to_image
-        How an input becomes an image: a function, or the mean and deviation of the channels by
-        which it was normalised. Without it the range of every image is stretched.
     title
         Title of the report.
     max_bytes
         Size that the file should not exceed; images become smaller to meet it.
-    progress
-        Whether to show a progress bar on a terminal.
-
-    Returns
-    -------
-    Path
-        The file.
     """
     collection = MetricCollection(model.sparse_head.assignment.detach().cpu(), attributes)
-    reading: dict[str, Any] = {
-        "class_names": class_names,
-        "to_image": to_image,
-        "progress": progress,
-    }
-    if train_loader is None:
-        decisions = gallery = gather(
-            model, loader, decisions=collection, features=collection, **reading
-        )
-    else:
-        gallery = gather(model, train_loader, features=collection, **reading)
+    reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
+    gallery: Evidence | None = None
+    if train_loader is not None:
+        gallery = gather(model, train_loader, features=collection, progress=progress, **reading)
         reading["class_names"] = gallery.names.classes
-        decisions = gather(model, loader, decisions=collection, **reading)
+    features = collection if gallery is None else None
+    decisions = gather(
+        model, loader, decisions=collection, features=features, progress=progress, **reading
+    )
     metrics = collection.compute(from_training=train_loader is not None)
     page = _render(
         title=title,
@@ -107,7 +93,7 @@ def write_report(
         dense=dense,
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
-        data=contents(gallery, decisions, max_bytes),
+        data=contents(gallery or decisions, decisions, max_bytes),
         trace=trace_points(model),
     )
     with replacing(path) as stream:

@@ -95,7 +95,7 @@ class SparseClassifier(nn.Module):
         statistics
             Give the fixed normalisation, the head and the class names.
         dropout
-            Chance that a feature is left out while training.
+            As in `SparseHead`.
         """
         if statistics.head is None:
             raise ModelError(
@@ -194,15 +194,8 @@ class SparseClassifier(nn.Module):
     def report(self, path: AnyPath, loader: Iterable[Any], **options: Any) -> Path:
         """Write one HTML file in which a person can read the whole model.
 
-        Parameters
-        ----------
-        path
-            The file to write.
-        loader
-            Batches of inputs and labels: their decisions are shown and measured.
-        options
-            Further arguments of `qpopt_torch.report.write_report`, above all `train_loader`,
-            `class_names` and `to_image`.
+        Arguments are those of `qpopt_torch.report.write_report`; `options` may hold, above all,
+        `train_loader`, `class_names` and `to_image`.
         """
         from qpopt_torch.report import write_report
 
@@ -217,12 +210,8 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     directory
         Where it was saved.
     model
-        A freshly built model of the same architecture; its weights do not matter. It is copied.
-
-    Returns
-    -------
-    SparseClassifier
-        In evaluation mode.
+        A freshly built model of the same architecture; its weights do not matter. It is copied,
+        and the copy is in evaluation mode.
 
     Raises
     ------
