@@ -9,15 +9,8 @@ from typing import Any
 from qpopt import InvalidArgument, QpoptError
 
 UNREADABLE = (
-    OSError,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    UnpicklingError,
-    StructError,
+    *(OSError, EOFError, RuntimeError, ValueError, TypeError),
+    *(LookupError, AttributeError, UnpicklingError, StructError),
 )
 """What torch.load raises on a file that torch.save did not write, depending on its bytes."""
 

@@ -52,10 +52,10 @@ def fine_tune(
     check_loaders(loader, val_loader)
     objective = TrainingObjective(model, model.head, settings.beta)
     rate = settings.lr
-    if not isinstance(rate, (int, float)):
+    if isinstance(rate, str):
         begun = read(checkpoint)
-        rate = begun["rates"][0] if begun else best_rate(objective, loader, settings)
-    groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": float(rate)}]
+        rate = begun["settings"]["rates"][0] if begun else best_rate(objective, loader, settings)
+    groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": rate}]
     return train(
         Training("fine-tune", objective, groups, settings),
         loader,

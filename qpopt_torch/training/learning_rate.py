@@ -9,8 +9,6 @@ from itertools import chain, count, islice
 from math import inf
 from typing import Any
 
-import torch.distributed as dist
-
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.seeding import seeded
@@ -30,10 +28,7 @@ def best_rate(objective: TrainingObjective, loader: Iterable[Any], settings: Fin
         raise TrainingError(
             "The loss is not finite at any learning rate; check the inputs, or pass lr."
         )
-    if ranks.active():
-        shared = [best]
-        dist.broadcast_object_list(shared)
-        best = shared[0]
+    best = ranks.on_all(lambda: best)[0]
     logger.info("learning rate %g", best)
     return best
 

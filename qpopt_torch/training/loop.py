@@ -175,15 +175,12 @@ def _epoch(
             )
     if not all(torch.isfinite(p).all() for p in training.model.parameters()):
         return None
-    sums = torch.tensor(
-        [total, right.n_correct, right.n_samples], dtype=torch.float64, device=training.device
-    )
-    if ranks.active():
-        dist.all_reduce(sums)
+    figures = ranks.on_all(lambda: (total, right.n_correct, right.n_samples))
+    total, n_correct, n_samples = map(sum, zip(*figures, strict=True))
     return {
         "epoch": epoch + 1,
-        "loss": float(sums[0] / sums[2]),
-        "accuracy": float(sums[1] / sums[2]),
+        "loss": total / n_samples,
+        "accuracy": n_correct / n_samples,
         "lr": rate,
         "seconds": perf_counter() - began,
         "steps": steps,
@@ -195,8 +192,6 @@ def _state(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _precision(amp: str, device: torch.device) -> torch.dtype | None:
-    if amp == "off" or (amp == "auto" and device.type != "cuda"):
-        return None
-    if amp == "auto":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    return torch.bfloat16 if amp == "bfloat16" else torch.float16
+    if amp == "auto" and device.type == "cuda":
+        amp = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+    return {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(amp)

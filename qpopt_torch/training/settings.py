@@ -13,6 +13,9 @@ from qpopt_torch.errors import TrainingError
 
 Amp = Literal["auto", "off", "bfloat16", "float16"]
 
+WORDS = {"amp": ("auto", "off", "bfloat16", "float16"), "kind": ("linear", "mlp")}
+"""Settings that are words, and the words that they may be."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
@@ -47,18 +50,7 @@ class Schedule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "decay_every"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= (name == "decay_every")):
-                raise TrainingError(f"{name} must be a whole number of epochs, not {value!r}.")
-        for name in ("momentum", "weight_decay", "decay", "beta", "lr", "head_lr", "dropout"):
-            value = getattr(self, name, 0.0)
-            if value == "auto" and name in self.may_be_auto:
-                continue
-            if not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
-                raise TrainingError(f"{name} must be a number of at least 0, not {value!r}.")
-        if self.amp not in ("auto", "off", "bfloat16", "float16"):
-            raise TrainingError(f"amp must be auto, off, bfloat16 or float16, not {self.amp!r}.")
+        check_settings(self, self.may_be_auto, epochs=0, decay_every=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -84,6 +76,10 @@ class TrialParams:
 
     rates: tuple[float, ...] = (5.12e-2, 1.28e-2, 3.2e-3, 8e-4)
     steps: int = 40
+
+    def __post_init__(self) -> None:
+        if not self.rates or self.steps < 1:
+            raise TrainingError("The trials of a learning rate need at least one rate and step.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,12 +158,7 @@ class AdapterTraining:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("linear", "mlp"):
-            raise TrainingError(f"The adapter must be linear or mlp, not {self.kind!r}.")
-        for name in ("hidden", "epochs", "batch_size"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1):
-                raise TrainingError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        check_settings(self, hidden=1, epochs=1, batch_size=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -176,6 +167,25 @@ class AdapterTraining:
     def optimizer(self, groups: Iterable[dict[str, Any]]) -> Optimizer:
         """Return the optimiser of some groups of parameters."""
         return AdamW(groups, weight_decay=self.weight_decay)
+
+
+def check_settings(settings: Any, may_be_auto: tuple[str, ...] = (), **least: int) -> None:
+    """Raise unless words are known, numbers at least 0, and those in `least` whole and as large."""
+    for name, value in vars(settings).items():
+        number = isinstance(value, (int, float)) and isfinite(value) and value >= 0
+        if name in WORDS:
+            fine, what = value in WORDS[name], " or ".join(WORDS[name])
+        elif name == "trials":
+            fine, what = isinstance(value, TrialParams), "TrialParams(…)"
+        elif name in least:
+            fine = isinstance(value, int) and value >= least[name]
+            what = f"a whole number of at least {least[name]}"
+        else:
+            fine = number or (value == "auto" and name in may_be_auto)
+            what = "a number of at least 0"
+        if not fine:
+            label = "The adapter" if name == "kind" else name
+            raise TrainingError(f"{label} must be {what}, not {value!r}.")
 
 
 TrainingLike = FineTuning | AdapterTraining | Literal["full", "frozen"] | None
