@@ -25,7 +25,7 @@ class MixtureParams:
     Parameters
     ----------
     most_iterations
-        Iterations after which the fit ends; most need fewer than 100.
+        Iterations after which the fit ends even if it has not converged.
     tolerance
         Gain of the mean log-likelihood below which the fit counts as converged.
     least_variance

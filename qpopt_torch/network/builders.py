@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,17 +54,19 @@ def build(name: str, n_classes: int) -> nn.Module:
             f"Cannot import {place}: {type(error).__name__}: {error}."
             f"{hint if source in ('torchvision', 'timm') else ''}"
         ) from error
-    if source == "timm":
-        if not module.is_model(what):
-            raise ModelError(f"timm has no model {what!r}.")
-        return _module(name, module.create_model(what, num_classes=n_classes))
-    function = getattr(module, what, None)
+    timm = source == "timm"
+    if timm and not module.is_model(what):
+        raise ModelError(f"timm has no model {what!r}.")
+    function = partial(module.create_model, what) if timm else getattr(module, what, None)
     if not callable(function):
         raise ModelError(f"{place} has no function {what!r}.")
-    keywords: dict[str, Any] = {}
-    if source == "torchvision" or "num_classes" in inspect.signature(function).parameters:
-        keywords["num_classes"] = n_classes
-    return _module(name, function(**keywords))
+    takes = (
+        timm or source == "torchvision" or "num_classes" in inspect.signature(function).parameters
+    )
+    model = function(**({"num_classes": n_classes} if takes else {}))
+    if not isinstance(model, nn.Module):
+        raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
+    return model
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -114,9 +117,3 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], where: str) -> Non
             f"The weights {where} do not fit this {type(model).__name__}: {'; '.join(said)}."
         )
     model.load_state_dict(state)
-
-
-def _module(name: str, model: Any) -> nn.Module:
-    if not isinstance(model, nn.Module):
-        raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
-    return model

@@ -20,7 +20,7 @@ from qpopt_torch.data.batches import begin, require_rereadable
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import ModelError, check_keywords
 from qpopt_torch.metrics.accuracy import accuracy
-from qpopt_torch.network.head_finder import HeadLike, head_of
+from qpopt_torch.network.head_finder import HeadLike, find_head, head_of
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import made_folder
@@ -99,7 +99,7 @@ def sparsify(
     """
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
-    preparing, solving = checked_options(prepare, solve)
+    preparing, solving = checked_options(prepare, solve, head)
     given = {"The loader": loader, "statistics_loader": statistics_loader, "val_loader": val_loader}
     for name, data in given.items():
         require_rereadable(data, name, "sparsify reads it several times")
@@ -174,16 +174,17 @@ def teller(progress: bool | OnEvent) -> Callable[..., None]:
 
 
 def checked_options(
-    prepare: Mapping[str, Any] | None, solve: Mapping[str, Any] | None, *reserved: str
+    prepare: Mapping[str, Any] | None, solve: Mapping[str, Any] | None, head: HeadLike, *own: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `Statistics.instance` and `qpopt.solve`, all of which exist.
 
-    Those of `qpopt.solve` that are `reserved` are given in another way.
+    So do those of `find_head`. Arguments of `qpopt.solve` in `own` are given in another way.
     """
-    own = ("n_select", "n_per_class", "include", "exclude", "class_names")
+    counts = ("n_select", "n_per_class", "include", "exclude", "class_names")
     preparing, solving = dict(prepare or {}), dict(solve or {})
-    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=own)
-    check_keywords("solve", solving, qpopt.solve, without=("progress", *reserved))
+    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=counts)
+    check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
+    check_keywords("head", head if isinstance(head, Mapping) else {}, find_head)
     return preparing, solving
 
 

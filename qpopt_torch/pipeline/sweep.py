@@ -90,7 +90,7 @@ def sweep(
         raise TrainingError("sweep works on frozen features: training must be frozen or None.")
     if not n_select or not n_per_class:
         raise TrainingError("sweep needs at least one n_select and one n_per_class.")
-    preparing, solving = checked_options(prepare, solve, "start")
+    preparing, solving = checked_options(prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader
     require_rereadable(plain, "The loader", "sweep reads it several times")

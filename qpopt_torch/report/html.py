@@ -18,6 +18,7 @@ from qpopt_torch.explain import Evidence, gather
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
+from qpopt_torch.report.encoding import PageParams
 from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows, trace_points
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -46,6 +47,7 @@ def write_report(
     to_image: ToImage | None = None,
     title: str = "A sparse classifier",
     max_bytes: int = MAX_BYTES,
+    params: PageParams | None = None,
     progress: bool = True,
 ) -> Path:
     """Write a report of a sparse classifier as one HTML file.
@@ -73,6 +75,8 @@ def write_report(
         Title of the report.
     max_bytes
         Size that the file should not exceed; images become smaller to meet it.
+    params
+        How the room in the file is spent.
     """
     collection = MetricCollection(model.sparse_head.assignment.detach().cpu(), attributes)
     reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
@@ -93,7 +97,7 @@ def write_report(
         dense=dense,
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
-        data=contents(gallery or decisions, decisions, max_bytes),
+        data=contents(gallery or decisions, decisions, max_bytes, params or PageParams()),
         trace=trace_points(model),
     )
     with replacing(path) as stream:
