@@ -32,10 +32,7 @@ class TrainingError(QpoptError, ValueError):
 
 
 def check_keywords(
-    name: str,
-    given: Mapping[str, Any],
-    *functions: Callable[..., Any],
-    without: Iterable[str] = (),
+    name: str, given: Mapping[str, Any], *functions: Callable[..., Any], without: Iterable[str] = ()
 ) -> None:
     """Raise InvalidArgument unless all keys of an argument are keywords of one of the functions.
 

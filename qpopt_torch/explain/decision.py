@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,9 @@ class Decision(Explanation):
     def to_dict(self) -> dict[str, Any]:
         """Return the sums, the changes and what misled."""
         features, classes = self.names.features, self.names.classes
-        wrong = self.misleading
+        wrong = None if self.misleading is None else asdict(self.misleading)
+        if wrong is not None:
+            wrong["name"] = features[wrong.pop("column")]
         return {
             "predicted": classes[self.sums[0].number],
             "label": None if self.label is None else classes[self.label],
@@ -99,14 +101,7 @@ class Decision(Explanation):
                 }
                 for change in self.changes
             ],
-            "misleading": None
-            if wrong is None
-            else {
-                "name": features[wrong.column],
-                "value": wrong.value,
-                "usual": wrong.usual,
-                "fired": wrong.fired,
-            },
+            "misleading": wrong,
         }
 
     def summary(self) -> str:

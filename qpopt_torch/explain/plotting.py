@@ -55,7 +55,7 @@ def draw_picture(
             axis.plot(np.linspace(0, 1, len(line)), line, color=INK, linewidth=1)
         axis.margins(0, 0.08)
         extent = (0, 1, *axis.get_ylim())
-    if extent is None or heat is None or not fits(picture, heat):
+    if heat is None or np.ndim(heat) != {"image": 2, "series": 1}.get(picture.kind):
         return
     values = np.atleast_2d(np.asarray(heat, dtype=np.float64))
     low, high = limits if limits is not None else (np.median(values), values.max())
@@ -79,11 +79,6 @@ def draw_feature(
     draw_picture(axis, sample.picture, heat, None if limits is None else limits[column])
     shown = plain(label) or f"{sample.values[column]:+.2f}"
     axis.set_xlabel(shown, fontsize=7 if label else 8)
-
-
-def fits(picture: Picture, heat: NDArray[Any]) -> bool:
-    """Whether a map lies on the grid of a picture."""
-    return np.ndim(heat) == {"image": 2, "series": 1}.get(picture.kind, 0)
 
 
 def draw_values(

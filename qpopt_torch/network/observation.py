@@ -129,6 +129,36 @@ def hooked(
         yield
 
 
+@dataclass
+class Call:
+    """One call of one module: what went in and what came out, as it was at that moment."""
+
+    name: str
+    module: nn.Module
+    received: Tensor | None
+    output: Tensor
+
+
+def watch(
+    core: nn.Module, x: Tensor, modules: Mapping[str, nn.Module] | None = None
+) -> tuple[list[Call], Tensor]:
+    """Run a model; return the calls of its modules, or of some, in their order, and the logits."""
+    calls: list[Call] = []
+    every = dict(core.named_modules()) if modules is None else modules
+    names = {module: name for name, module in every.items() if name}
+
+    def record(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        if isinstance(output, Tensor):
+            received = args[0] if args and isinstance(args[0], Tensor) else None
+            # Operations in place would change what is kept here.
+            kept = None if received is None or received.ndim < 1 else received.detach().clone()
+            calls.append(Call(names[module], module, kept, output.detach().clone()))
+
+    with hooked(dict.fromkeys(names, record)):
+        logits = logits_of(core(x))
+    return calls, logits
+
+
 def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:
     """Let a hook act only on the last of the `calls` calls of its module in a forward pass.
 

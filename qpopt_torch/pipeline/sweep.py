@@ -197,17 +197,16 @@ def start_from(instance: Instance, done: Sequence[SweepPoint]) -> NDArray[np.int
     """
     if not done:
         return None
+    k, p = instance.n_select, instance.n_per_class
 
     def distance(point: SweepPoint) -> float:
-        return abs(log(point.n_select / instance.n_select)) + abs(
-            log(point.n_per_class / instance.n_per_class)
-        )
+        return abs(log(point.n_select / k)) + abs(log(point.n_per_class / p))
 
     chosen = list(min(done, key=distance).selection)
     worth = np.maximum(instance.A, 0).sum(axis=0) + instance.b
-    while len(chosen) != instance.n_select:
+    while len(chosen) != k:
         values = worth - instance.R[:, chosen].sum(axis=1)
-        if len(chosen) > instance.n_select:
+        if len(chosen) > k:
             free = [d for d in chosen if d not in instance.include]
             chosen.remove(min(free, key=lambda d: values[d]))
         else:

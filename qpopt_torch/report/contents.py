@@ -14,13 +14,7 @@ from qpopt_torch.explain import Evidence, Sample
 from qpopt_torch.explain.decision_terms import misleading_feature
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
-from qpopt_torch.report.encoding import (
-    TINY,
-    PageParams,
-    encode_images,
-    encode_maps,
-    encode_series,
-)
+from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
 
 
 def contents(

@@ -85,10 +85,7 @@ def _data_uri(pixels: NDArray[np.uint8], side: int, quality: int) -> str:
 
 
 def encode_maps(
-    samples: Sequence[Sample],
-    ranges: NDArray[np.float64] | None,
-    budget: int,
-    params: PageParams,
+    samples: Sequence[Sample], ranges: NDArray[np.float64] | None, budget: int, params: PageParams
 ) -> tuple[tuple[int, ...], list[str]]:
     """Encode the feature maps of samples, as finely as the budget of characters allows.
 

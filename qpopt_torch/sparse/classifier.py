@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -64,16 +63,14 @@ class SparseClassifier(nn.Module):
         self.feature_names: dict[int, str] = {}
         core = unwrap(model)
         old, _ = head.modules(core)
-        sparse_head.spatial = sum(isinstance(old, kind) * axes for kind, axes in _CONVOLUTIONS)
-        sparse_head.to(next(core.parameters(), torch.empty(0)).device)
-        memo: dict[int, Any] = {id(old): sparse_head}
-        for name in head.dropouts:
-            dropout = core.get_submodule(name)
-            memo[id(dropout)] = nn.Identity()
+        weight: Any = old.weight
+        sparse_head.spatial = weight.ndim - 2
+        sparse_head.to(weight.device)
         # The memo makes the copy use the new modules wherever the old ones stand.
+        memo: dict[int, Any] = {id(old): sparse_head}
+        memo |= {id(core.get_submodule(name)): nn.Identity() for name in head.dropouts}
         self.network = deepcopy(core, memo)
-        for parameter in self.network.parameters():
-            parameter.grad = None
+        self.network.zero_grad()
 
     @classmethod
     def from_solution(
@@ -250,6 +247,3 @@ def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
     if not 0 <= c < n_classes:
         raise ModelError(f"There is no class {c}; the classes are 0 to {n_classes - 1}.")
     return int(c)
-
-
-_CONVOLUTIONS = ((nn.Conv1d, 1), (nn.Conv2d, 2), (nn.Conv3d, 3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -135,8 +134,5 @@ def edge_distance(shape: torch.Size | tuple[int, ...]) -> Tensor:
 
     A position on the edge has the distance 0.
     """
-    steps = [
-        min(min(i, size - 1 - i) for i, size in zip(position, shape, strict=True))
-        for position in product(*map(range, shape))
-    ]
-    return torch.tensor(steps, dtype=torch.float64)
+    axes = [torch.minimum(torch.arange(size), torch.arange(size).flip(0)) for size in shape]
+    return torch.stack(torch.meshgrid(*axes, indexing="ij")).amin(0).flatten().double()

@@ -14,7 +14,7 @@ from qpopt_torch.data.batches import batches, begin, nothing_in
 from qpopt_torch.errors import EmptyLoader, ModelError
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
-from qpopt_torch.network.observation import Features, hooked, observe, unwrap
+from qpopt_torch.network.observation import Features, observe, unwrap, watch
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
 from qpopt_torch.statistics.statistics import Statistics
 
@@ -107,23 +107,11 @@ def collect(
 def _run(core: nn.Module, x: Tensor, seen: Features, number: int) -> None:
     core(x)
     if not torch.isfinite(seen.features).all():
+        bad = [call.name for call in watch(core, x)[0] if not torch.isfinite(call.output).all()]
+        where = repr(bad[0]) if bad else "between two modules"
+        if not torch.isfinite(x).all():
+            where = "the input itself"
         raise ModelError(
             f"The features of batch {number} are not finite; the first layer that gives NaN or "
-            f"infinity is {_first_not_finite(core, x)}."
+            f"infinity is {where}."
         )
-
-
-def _first_not_finite(core: nn.Module, x: Tensor) -> str:
-    """Run the model again and name the first module whose output is not finite."""
-    names = {module: name for name, module in core.named_modules() if name}
-    bad: list[str] = []
-
-    def check(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        if isinstance(output, Tensor) and not torch.isfinite(output).all():
-            bad.append(names[module])
-
-    with hooked(dict.fromkeys(names, check)):
-        core(x)
-    if not torch.isfinite(x).all():
-        return "the input itself"
-    return repr(bad[0]) if bad else "between two modules"

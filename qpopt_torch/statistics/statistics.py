@@ -262,11 +262,8 @@ class Statistics:
         options
             Further arguments of `qpopt.prepare`.
         """
-        kinds = {
-            "similarity": similarity,
-            "bias": bias if isinstance(bias, str) else "custom",
-            "n_samples": self.n_samples,
-        }
+        kind = bias if isinstance(bias, str) else "custom"
+        kinds = {"similarity": similarity, "bias": kind, "n_samples": self.n_samples}
         options["provenance"] = {**kinds, **options.get("provenance", {})}
         options.setdefault("class_names", self.class_names)
         options |= {"n_select": n_select, "n_per_class": n_per_class}
