@@ -50,10 +50,7 @@ class Explanation(ABC):
     def save(self, directory: AnyPath) -> dict[str, Path]:
         """Write the figure as PNG and the rest as JSON, named after the title.
 
-        Returns
-        -------
-        dict
-            The paths of the two files, under `figure` and `data`.
+        Returns their paths under `figure` and `data`.
         """
         folder = made_folder(directory)
         stem = re.sub(r"[^\w]+", "-", self.title.lower()).strip("-")[:100] or "explanation"

@@ -30,17 +30,8 @@ def draw_picture(
 ) -> None:
     """Draw an input and, over it, a feature map.
 
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    picture
-        The input.
-    heat
-        A map on the grid of the picture: two axes over an image, one along a series. Others are
-        not drawn.
-    limits
-        Values at which the heat begins and ends; those of the map by default.
+    A map on the grid of the picture has two axes over an image, one along a series; others are not
+    drawn. Its heat begins and ends at the limits; at those of the map by default.
     """
     axis.set_xticks([])
     axis.set_yticks([])

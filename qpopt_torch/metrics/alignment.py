@@ -16,11 +16,6 @@ class FeatureAlignment(GroupMetric):
                      / mean(f_d − min f_d)
 
     Attributes that are always or never present are left out; a feature that never changes counts 0.
-
-    Parameters
-    ----------
-    n_features, n_attributes
-        How many there are.
     """
 
     title = "Feature alignment"

@@ -15,12 +15,8 @@ class ClassIndependence(GroupMetric):
         τ = 1 − mean_d max_c [ Σ_{j∈c} (f_jd − min_j f_jd) / Σ_j (f_jd − min_j f_jd) ]
 
     100 % would be features that no class dominates, 0 % features that fire for one class only. A
-    feature that never changes counts with the share of the most frequent class.
-
-    Parameters
-    ----------
-    n_groups, n_features
-        The number of classes and of features.
+    feature that never changes counts with the share of the most frequent class. The groups are
+    the classes.
     """
 
     title = "Class-Independence"

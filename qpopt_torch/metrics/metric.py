@@ -43,13 +43,7 @@ class Metric(ABC):
 
 
 class GroupMetric(Metric):
-    """A metric of the mean activation of features in groups of samples.
-
-    Parameters
-    ----------
-    n_groups, n_features
-        How many there are.
-    """
+    """A metric of the activation of features in groups of samples, such as classes."""
 
     states: ClassVar = {"counts": add, "sums": add, "minima": torch.minimum}
 

@@ -37,14 +37,9 @@ class Layout:
     relu: bool = False
 
     def maps(self, output: Tensor, *, like: Tensor | None = None) -> Tensor:
-        """Return the feature maps, N × channels × positions (one or several axes).
+        """Return the feature maps, N × channels × positions, of the output of the feature layer.
 
-        Parameters
-        ----------
-        output
-            The output of the feature layer.
-        like
-            The input of the model: tokens are laid out as a grid of its proportions.
+        If the input of the model is given, tokens are laid out as a grid of its proportions.
         """
         if self.channels == "last":
             output = output[:, self.prefix :].movedim(-1, 1)

@@ -49,14 +49,7 @@ class PageParams:
 def encode_images(pictures: Sequence[Picture], budget: int, params: PageParams) -> list[str]:
     """Return data URIs of images, all of them downscaled alike until they fit the budget.
 
-    Parameters
-    ----------
-    pictures
-        Pictures of the kind `image`.
-    budget
-        Characters that they may take together. If even the smallest size needs more, it is used.
-    params
-        Sizes and quality.
+    The budget is in characters. If even the smallest size needs more, it is used.
     """
     sides = list(params.sides)
     while True:
@@ -91,15 +84,7 @@ def encode_maps(
 
     Returns rows and columns, empty where no map can be shown, and for every sample base64 of
     features × rows × columns bytes; 0 is the median of the feature and 255 near its maximum.
-
-    Parameters
-    ----------
-    samples
-        All samples of the page.
-    ranges
-        Values at which the heat begins and ends, n_select × 2; None where there are no maps.
-    budget, params
-        Characters that they may take together, and sizes that are tried.
+    The heat begins and ends at `ranges`, n_select × 2; None where there are no maps.
     """
     kinds = {sample.picture.kind for sample in samples}
     shown = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
