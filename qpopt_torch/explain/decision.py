@@ -15,14 +15,7 @@ from qpopt_torch.errors import LoaderError
 from qpopt_torch.evidence.gather import Evidence, Sample, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
-from qpopt_torch.explain.decision_terms import (
-    Change,
-    Misleading,
-    Sum,
-    change_to,
-    misleading_feature,
-    sum_of,
-)
+from qpopt_torch.explain import decision_terms as terms
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
 from qpopt_torch.network.observation import Features
@@ -54,10 +47,10 @@ class Decision(Explanation):
 
     names: Names
     sample: Sample
-    sums: tuple[Sum, ...]
-    changes: tuple[Change, ...]
+    sums: tuple[terms.Sum, ...]
+    changes: tuple[terms.Change, ...]
     limits: NDArray[np.float64] | None = None
-    misleading: Misleading | None = None
+    misleading: terms.Misleading | None = None
 
     @property
     def label(self) -> int | None:
@@ -109,11 +102,11 @@ class Decision(Explanation):
         features, classes = self.names.features, self.names.classes
         lines = []
         for total in self.sums:
-            terms = " ".join(
+            added = " ".join(
                 f"{value:+.2f} ({features[j]})"
                 for j, value in zip(total.columns, total.values, strict=True)
             )
-            lines.append(f"{classes[total.number]}: {total.logit:.2f} = {terms}")
+            lines.append(f"{classes[total.number]}: {total.logit:.2f} = {added}")
         for change in self.changes:
             ways = [f"{features[j]} lower" for j in change.lower]
             ways += [f"{features[j]} higher" for j in change.raise_]
@@ -221,9 +214,9 @@ def decision_on(
     known = sample.label >= 0
     if known and sample.label not in shown:
         shown.append(sample.label)
-    sums = tuple(sum_of(sample, assignment, c) for c in shown)
-    changes = tuple(change_to(sample, assignment, c) for c in shown[1:])
+    sums = tuple(terms.sum_of(sample, assignment, c) for c in shown)
+    changes = tuple(terms.change_to(sample, assignment, c) for c in shown[1:])
     if evidence is None:
         return Decision(names, sample, sums, changes)
-    misled = misleading_feature(sample, assignment, evidence.class_means) if known else None
+    misled = terms.misleading_feature(sample, assignment, evidence.class_means) if known else None
     return Decision(names, sample, sums, changes, evidence.heat_range, misled)

@@ -40,10 +40,7 @@ class Neighbours(Explanation):
     assignment: NDArray[np.bool_]
     pairs: tuple[tuple[int, int, int, int], ...]
 
-    @property
-    def title(self) -> str:
-        """What is shown."""
-        return "Neighbouring classes"
+    title = "Neighbouring classes"
 
     @cached_property
     def tree(self) -> NDArray[np.float64]:

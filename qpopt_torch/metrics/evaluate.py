@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -11,13 +11,6 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin
 from qpopt_torch.errors import LoaderError
-from qpopt_torch.metrics.accuracy import Accuracy
-from qpopt_torch.metrics.alignment import FeatureAlignment
-from qpopt_torch.metrics.contrastiveness import Contrastiveness
-from qpopt_torch.metrics.correlation import Correlation
-from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
-from qpopt_torch.metrics.grounding import StructuralGrounding
-from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
 from qpopt_torch.network.observation import Features, observe, unwrap
@@ -88,20 +81,21 @@ class MetricCollection:
     def __init__(self, weights: Tensor, attributes: ArrayLike | None = None) -> None:
         self.weights = weights
         n_classes, n_features = weights.shape
-        self.metrics: dict[str, Any] = {
-            "accuracy": Accuracy(),
-            "sid5": Diversity(weights),
-            "diversity5": PlainDiversity(weights),
-            "class_independence": ClassIndependence(n_classes, n_features),
-            "contrastiveness": Contrastiveness(),
-            "correlation": Correlation(n_features),
+        arguments: dict[str, tuple[Any, ...]] = {
+            "accuracy": (),
+            "sid5": (weights,),
+            "diversity5": (weights,),
+            "class_independence": (n_classes, n_features),
+            "contrastiveness": (),
+            "correlation": (n_features,),
         }
         if attributes is not None:
-            self.present = _checked(attributes, n_classes) > PRESENT
-            self.metrics |= {
-                "structural_grounding": StructuralGrounding(weights, torch.as_tensor(attributes)),
-                "feature_alignment": FeatureAlignment(n_features, self.present.shape[1]),
-            }
+            known = _checked(attributes, n_classes)
+            self.present = known > PRESENT
+            arguments["structural_grounding"] = (weights, known)
+            arguments["feature_alignment"] = (n_features, known.shape[1])
+        kinds: Mapping[str, Any] = METRICS
+        self.metrics = {key: kinds[key](*given) for key, given in arguments.items()}
         self.n_feature_samples = 0
 
     def add_decisions(self, seen: Features, labels: Tensor) -> None:
