@@ -78,17 +78,8 @@ def draw_values(
     """Draw horizontal bars from 0, with names and numbers, on an axis with the given limits."""
     places = np.arange(len(values))[::-1]
     colours = [ACCENT if value >= 0 else NEUTRAL for value in values]
-    axis.barh(places, values, color=colours, height=0.62)
-    for place, value in zip(places, values, strict=True):
-        axis.annotate(
-            f"{value:+.2f}",
-            (value, place),
-            xytext=(3 if value >= 0 else -3, 0),
-            textcoords="offset points",
-            va="center",
-            ha="left" if value >= 0 else "right",
-            fontsize=8,
-        )
+    bars = axis.barh(places, values, color=colours, height=0.62)
+    axis.bar_label(bars, [f"{value:+.2f}" for value in values], padding=3, fontsize=8)
     axis.axvline(0, color=INK, linewidth=0.8)
     axis.set_yticks(places, [plain(name) for name in names], fontsize=8)
     axis.tick_params(length=0)

@@ -103,11 +103,9 @@ def _misled(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
 
 def _confusions(decisions: Evidence) -> list[list[int]]:
     """Return label, prediction and count of all mistakes, the most frequent first."""
-    wrong = decisions.labels != decisions.predictions
-    pairs = zip(
-        decisions.labels[wrong].tolist(), decisions.predictions[wrong].tolist(), strict=True
-    )
-    return [[a, b, count] for (a, b), count in Counter(pairs).most_common()]
+    pairs = zip(decisions.labels.tolist(), decisions.predictions.tolist(), strict=True)
+    counts = Counter((a, b) for a, b in pairs if a != b)
+    return [[a, b, count] for (a, b), count in counts.most_common()]
 
 
 def _map(gallery: Evidence) -> dict[str, Any]:

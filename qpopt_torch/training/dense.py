@@ -50,11 +50,5 @@ def train_dense(
         {"params": [p for p in trainable if p in own], "lr": settings.head_lr},
     ]
     objective = TrainingObjective(core, found, settings.beta, settings.dropout)
-    return train(
-        Training("train dense", objective, groups, settings),
-        loader,
-        val_loader=val_loader,
-        checkpoint=checkpoint,
-        log=log,
-        progress=progress,
-    )
+    training = Training("train dense", objective, groups, settings)
+    return train(training, loader, val_loader, checkpoint, log, progress)

@@ -56,11 +56,5 @@ def fine_tune(
         begun = read(checkpoint)
         rate = begun["settings"]["rates"][0] if begun else best_rate(objective, loader, settings)
     groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": rate}]
-    return train(
-        Training("fine-tune", objective, groups, settings),
-        loader,
-        val_loader=val_loader,
-        checkpoint=checkpoint,
-        log=log,
-        progress=progress,
-    )
+    training = Training("fine-tune", objective, groups, settings)
+    return train(training, loader, val_loader, checkpoint, log, progress)

@@ -104,7 +104,6 @@ class Training:
 def train(
     training: Training,
     loader: Iterable[Any],
-    *,
     val_loader: Iterable[Any] | None = None,
     checkpoint: AnyPath | None = None,
     log: Log | None = None,

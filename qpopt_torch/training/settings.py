@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import cos, isfinite, pi
 from typing import Any, ClassVar, Literal
 
@@ -38,8 +38,6 @@ class Schedule:
         same.
     """
 
-    may_be_auto: ClassVar[tuple[str, ...]] = ("beta",)
-
     epochs: int
     momentum: float
     weight_decay: float = 5e-4
@@ -50,7 +48,7 @@ class Schedule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_settings(self, self.may_be_auto, epochs=0, decay_every=1)
+        check_settings(self, epochs=0, decay_every=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -93,8 +91,6 @@ class FineTuning(Schedule):
     trials
         Which ones `auto` tries, and for how long.
     """
-
-    may_be_auto: ClassVar[tuple[str, ...]] = ("beta", "lr")
 
     epochs: int = 40
     lr: float | Literal["auto"] = "auto"
@@ -169,9 +165,10 @@ class AdapterTraining:
         return AdamW(groups, weight_decay=self.weight_decay)
 
 
-def check_settings(settings: Any, may_be_auto: tuple[str, ...] = (), **least: int) -> None:
+def check_settings(settings: Any, **least: int) -> None:
     """Raise unless words are known, numbers at least 0, and those in `least` whole and as large."""
-    for name, value in vars(settings).items():
+    for field in fields(settings):
+        name, value = field.name, getattr(settings, field.name)
         number = isinstance(value, (int, float)) and isfinite(value) and value >= 0
         if name in WORDS:
             fine, what = value in WORDS[name], " or ".join(WORDS[name])
@@ -181,7 +178,7 @@ def check_settings(settings: Any, may_be_auto: tuple[str, ...] = (), **least: in
             fine = isinstance(value, int) and value >= least[name]
             what = f"a whole number of at least {least[name]}"
         else:
-            fine = number or (value == "auto" and name in may_be_auto)
+            fine = number or value == "auto" == field.default
             what = "a number of at least 0"
         if not fine:
             label = "The adapter" if name == "kind" else name
