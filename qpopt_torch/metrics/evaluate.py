@@ -50,18 +50,15 @@ def evaluate(
         network, head = core, find_head(core, x)
     module: Any = head.modules(network)[0]
     collection = MetricCollection(module.weight.flatten(1).detach().float().cpu(), attributes)
+    reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
     with observe(network, head) as seen:
-        for x, labels in batches(
-            loader, core, head.n_classes, begun=begun, title="evaluate", progress=progress
-        ):
+        for x, labels in batches(loader, core, begun=begun, title="evaluate", **reading):
             core(x)
             collection.add_decisions(seen, labels)
             if train_loader is None:
                 collection.add_features(seen, labels)
         if train_loader is not None:
-            for x, labels in batches(
-                train_loader, core, head.n_classes, title="training set", progress=progress
-            ):
+            for x, labels in batches(train_loader, core, title="training set", **reading):
                 core(x)
                 collection.add_features(seen, labels)
     return collection.compute(from_training=train_loader is not None)

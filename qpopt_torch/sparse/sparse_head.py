@@ -81,7 +81,7 @@ class SparseHead(nn.Module):
         return self.assignment
 
     def select(self, received: Tensor, *, axis: int = -1) -> Tensor:
-        """Return the selected features of what the backbone gives, which lie along an axis."""
+        """Return the selected features of what the network gives, which lie along an axis."""
         if self.adapter is None:
             return received.index_select(axis, self.selection)
         features: Tensor = self.adapter(received.movedim(axis, -1)).movedim(-1, axis)
@@ -96,7 +96,7 @@ class SparseHead(nn.Module):
         return F.linear(self.normalise(self.dropout(features)), self.assignment)
 
     def forward(self, received: Tensor) -> Tensor:
-        """Return the logits of what the backbone gives."""
+        """Return the logits of what the network gives."""
         # Features that are at hand have no such axes.
         axes = self.spatial if received.ndim > 2 else 0
         logits = self.classify(self.select(received.flatten(1) if axes else received))

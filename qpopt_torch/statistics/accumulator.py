@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
-class FeatureScale:
+class FeatureScale(NamedTuple):
     """What the first batch fixes for the whole pass.
 
     Parameters
@@ -30,10 +29,6 @@ class FeatureScale:
         values = as_double(features)
         scale = values.std(0, unbiased=False)
         return cls(values.mean(0), torch.where(scale > 0, scale, torch.ones_like(scale)))
-
-    def to(self, device: torch.device | str) -> FeatureScale:
-        """Return the same on a device."""
-        return FeatureScale(self.shift.to(device), self.scale.to(device))
 
 
 class Accumulator:

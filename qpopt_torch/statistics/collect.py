@@ -86,7 +86,8 @@ def collect(
         if first is None:
             return None
         device = "cpu" if first.features.device.type == "mps" else first.features.device
-        sums = Accumulator(found.n_classes, scale.to(device), bins)
+        own_scale = FeatureScale(*(values.to(device) for values in scale))
+        sums = Accumulator(found.n_classes, own_scale, bins)
         with observe(core, found) as seen:
             reading = batches(
                 loader, core, found.n_classes, begun=begun, title="collect", progress=progress

@@ -32,7 +32,7 @@ def train_adapter(
     head
         The head; it ends in evaluation mode, with an adapter.
     features
-        What the backbone gives, N × all features.
+        What the network gives, N × all features.
     labels
         The class of every sample.
     settings

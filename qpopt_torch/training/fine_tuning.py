@@ -24,7 +24,7 @@ def fine_tune(
     log: Log | None = None,
     progress: bool = True,
 ) -> History:
-    """Train the backbone of a sparse classifier towards its fixed assignment, in place.
+    """Train the network of a sparse classifier towards its fixed assignment, in place.
 
     Parameters
     ----------

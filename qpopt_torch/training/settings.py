@@ -82,7 +82,7 @@ class TrialParams:
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuning(Schedule):
-    """Fine-tuning of a sparse classifier, backbone and all, towards its fixed assignment.
+    """Fine-tuning of a sparse classifier, network and all, towards its fixed assignment.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class DenseTraining(Schedule):
     Parameters
     ----------
     lr, head_lr
-        Learning rates of the backbone and of the head.
+        Learning rates of the head and of the rest of the network, the latter first.
     dropout
         Chance that a feature is left out in front of the head.
     """
@@ -121,7 +121,7 @@ class DenseTraining(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterTraining:
-    """Training of an adapter between a frozen backbone and the fixed assignment.
+    """Training of an adapter between a frozen network and the fixed assignment.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class AdapterTraining:
     smoothing
         Label smoothing.
     noise
-        Chance that a feature of the backbone is left out while training.
+        Chance that a feature of the network is left out while training.
     seed
         Fixes everything random.
     """

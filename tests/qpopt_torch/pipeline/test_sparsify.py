@@ -66,7 +66,7 @@ def test_one_call_does_everything(caplog):
     assert "of the dense model" in caplog.text
 
 
-def test_frozen_backbone(solved):
+def test_frozen_network(solved):
     model = cnn()
     sparse = sparsify(
         model,
