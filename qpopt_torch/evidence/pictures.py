@@ -102,14 +102,13 @@ def _pixels(image: Any) -> NDArray[np.uint8]:
 
 
 def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    height, width = pixels.shape[:2]
-    scale = PICTURE_SIDE / max(height, width)
-    if scale >= 1:
+    if max(pixels.shape) <= PICTURE_SIDE:
         return pixels
     from PIL import Image
 
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS))
+    image = Image.fromarray(pixels)
+    image.thumbnail((PICTURE_SIDE, PICTURE_SIDE), Image.Resampling.LANCZOS, reducing_gap=None)
+    return np.asarray(image)
 
 
 def _shorter(lines: Tensor) -> Tensor:

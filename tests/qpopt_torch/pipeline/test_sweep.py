@@ -16,8 +16,8 @@ SHORT = AdapterTraining(epochs=3)
 
 
 def point(n_select, n_per_class, selection, **more):
-    given = {"objective": 1.0, "bound": None, "accuracy": 0.5, "seconds": 0.0, "key": ""} | more
-    return SweepPoint(n_select, n_per_class, selection=tuple(selection), **given)
+    given = {"objective": 1.0, "bound": None, "gap": None, "accuracy": 0.5, "seconds": 0.0} | more
+    return SweepPoint(n_select, n_per_class, selection=tuple(selection), key="", **given)
 
 
 @pytest.fixture(scope="module")
