@@ -5,83 +5,31 @@ synthetic ones, `solve` gives a `Solution`, `verify` checks it independently, an
 how good it is.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from qpopt._version import __version__
 
-if TYPE_CHECKING:
-    from qpopt.errors import (
-        InfeasibleInstance,
-        InvalidArgument,
-        InvalidCertificate,
-        InvalidFile,
-        InvalidInstance,
-        InvalidSolution,
-        InvalidStart,
-        MissingSolver,
-        QpoptError,
-        SolverFailure,
-        SolverLimit,
-        UnsupportedModel,
-    )
-    from qpopt.methods.solve import available_solvers, solve
-    from qpopt.preprocessing.prepare import prepare
-    from qpopt.preprocessing.redundancy import redundancy
-    from qpopt.problem.instance import Instance
-    from qpopt.problem.objective import Objective
-    from qpopt.problem.solution import Solution, Status, TracePoint
-    from qpopt.proofs.bound import Bound, bound
-    from qpopt.proofs.certificate import Certificate
-    from qpopt.proofs.certify import certify
-    from qpopt.synthetic import generate
-    from qpopt.verification.certificate_check import check_certificate
-    from qpopt.verification.solution_check import Verification, Violation, verify
-
-__all__ = [
-    "Bound",
-    "Certificate",
-    "InfeasibleInstance",
-    "Instance",
-    "InvalidArgument",
-    "InvalidCertificate",
-    "InvalidFile",
-    "InvalidInstance",
-    "InvalidSolution",
-    "InvalidStart",
-    "MissingSolver",
-    "Objective",
-    "QpoptError",
-    "Solution",
-    "SolverFailure",
-    "SolverLimit",
-    "Status",
-    "TracePoint",
-    "UnsupportedModel",
-    "Verification",
-    "Violation",
-    "__version__",
-    "available_solvers",
-    "bound",
-    "certify",
-    "check_certificate",
-    "generate",
-    "prepare",
-    "redundancy",
-    "solve",
-    "verify",
-]
-
+# A name is loaded at its first use. Type checkers, who cannot follow that, read `__init__.pyi`.
 _MODULES = {
     "Bound": "proofs.bound",
     "Certificate": "proofs.certificate",
+    "InfeasibleInstance": "errors",
     "Instance": "problem.instance",
+    "InvalidArgument": "errors",
+    "InvalidCertificate": "errors",
+    "InvalidFile": "errors",
+    "InvalidInstance": "errors",
+    "InvalidSolution": "errors",
+    "InvalidStart": "errors",
+    "MissingSolver": "errors",
     "Objective": "problem.objective",
+    "QpoptError": "errors",
     "Solution": "problem.solution",
+    "SolverFailure": "errors",
+    "SolverLimit": "errors",
     "Status": "problem.solution",
     "TracePoint": "problem.solution",
+    "UnsupportedModel": "errors",
     "Verification": "verification.solution_check",
     "Violation": "verification.solution_check",
     "available_solvers": "methods.solve",
@@ -94,13 +42,14 @@ _MODULES = {
     "solve": "methods.solve",
     "verify": "verification.solution_check",
 }
-"""Where a name is loaded from, at its first use; errors are all in one module."""
+
+__all__ = ["__version__", *_MODULES]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+import qpopt
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("qpopt", "qpopt_torch", "benchmarks")
 FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
@@ -55,7 +57,9 @@ def name_of(path: Path) -> str:
 
 
 def parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+    """Return the syntax of a file, or of its stub, which says what a lazy file would import."""
+    stub = file.with_suffix(".pyi")
+    return ast.parse((stub if stub.exists() else file).read_text(encoding="utf-8"))
 
 
 def imported(node: ast.AST) -> list[str]:
@@ -152,6 +156,21 @@ def test_importing_qpopt_loads_nothing_large():
     assert before & large == set()
     assert {name for name in before if name.startswith("qpopt")} == {"qpopt", "qpopt._version"}
     assert "numpy" in after
+
+
+def test_names_are_loaded_from_where_the_stub_says():
+    """Type checkers read `__init__.pyi`, Python the table of `__init__.py`."""
+    stub = {
+        (alias.asname, f"{node.module}.{alias.name}")
+        for node in parsed(ROOT / "qpopt" / "__init__.py").body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    table = {(name, f"qpopt.{module}.{name}") for name, module in qpopt._MODULES.items()}
+    assert stub == table | {("__version__", "qpopt._version.__version__")}
+    assert {name for name, _ in stub} == set(qpopt.__all__)
+    for name in qpopt.__all__:
+        assert getattr(qpopt, name) is not None
 
 
 @pytest.mark.parametrize("package", PACKAGES)
