@@ -15,7 +15,7 @@ from scipy import sparse
 from benchmarks.runs.processes import alone
 from qpopt import Instance, available_solvers, generate
 from qpopt.control import Limits
-from qpopt.models.compact import compact_size, compile_compact
+from qpopt.models.compact import compact_sizes, compile_compact
 from qpopt.models.compiled import Block, CompiledModel, Kind, Rows
 from qpopt.solvers import SolverRequest, find_solver
 from qpopt.solvers.choice import can_take, within_limits
@@ -46,7 +46,7 @@ def main(
         sizes = (n_features, n_classes, seed)
         label = f"{n_features} × {n_classes}"
         instance = _instance(*sizes)
-        variables = f"{compact_size(instance, quadratic=False).variables:,}"
+        variables = f"{compact_sizes(instance)[-1].variables:,}"
         arrays = Cost(*alone(_seconds, direct_arrays, sizes))
         pyomo = Cost(*alone(_seconds, _build_pyomo, sizes))
         _add(building, label, "arrays", variables, arrays, arrays)
@@ -113,8 +113,7 @@ def _build_pyomo(instance: Instance) -> CompiledModel:
 
 def _form(instance: Instance, name: str) -> bool | None:
     """Return whether redundancy stays quadratic for a solver, or None where neither form fits."""
-    for quadratic in (True, False):
-        size = compact_size(instance, quadratic=quadratic)
+    for quadratic, size in zip((True, False), compact_sizes(instance), strict=True):
         if can_take(find_solver(name), size) and within_limits(find_solver(name), size):
             return quadratic
     return None

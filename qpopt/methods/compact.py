@@ -12,11 +12,10 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.initial_solution import search_first, search_steps
-from qpopt.models.compact import compact_size, compile_compact
-from qpopt.models.compiled import Rows, Size
+from qpopt.models.compact import compact_sizes, compile_compact
+from qpopt.models.compiled import Rows
 from qpopt.models.duplicate_cuts import duplicate_cuts
 from qpopt.problem import validation
-from qpopt.problem.instance import Instance
 from qpopt.solvers.base import Solver
 from qpopt.solvers.choice import FORMS, keep_quadratic
 from qpopt.solvers.lazy_constraints import solve_lazily
@@ -47,7 +46,7 @@ class CompactOptions(Options):
 def run(incumbent: Incumbent, solver: Solver | None, options: CompactOptions) -> None:
     """Solve the compact model, adding cuts where two classes have the same features."""
     assert solver is not None
-    quadratic = keep_quadratic(solver, _sizes(incumbent.instance), options.objective)
+    quadratic = keep_quadratic(solver, compact_sizes(incumbent.instance), options.objective)
     search_first(incumbent, options.search_steps)
     run_compact(incumbent, solver, quadratic=quadratic, callbacks=options.callbacks)
 
@@ -55,39 +54,17 @@ def run(incumbent: Incumbent, solver: Solver | None, options: CompactOptions) ->
 def run_compact(
     incumbent: Incumbent, solver: Solver, *, quadratic: bool, callbacks: bool = True
 ) -> None:
-    """Build the compact model of the incumbent's instance and solve it.
-
-    Parameters
-    ----------
-    incumbent
-        Gets solutions and bounds.
-    solver
-        A solver that can take the model.
-    quadratic
-        Whether redundancy stays a product.
-    callbacks
-        Whether cuts are added while the solver runs, where it can do that.
-    """
+    """Build the compact model of the incumbent's instance and solve it; see `CompactOptions`."""
     instance = incumbent.instance
     incumbent.enter(Phase.BUILD, "building the model")
     model = compile_compact(instance, quadratic=quadratic)
     every_round_counts = not (callbacks and solver.supports.lazy_callback)
 
     def separate(x: NDArray[np.float64]) -> Rows | None:
-        assignment = model.block("w", x) > 0.5
-        return duplicate_cuts(
-            assignment,
-            instance.n_per_class,
-            model.blocks["w"],
-            model.n_variables,
-            ahead=every_round_counts,
-        )
+        k, where, n = instance.n_per_class, model.blocks["w"], model.n_variables
+        return duplicate_cuts(model.block("w", x) > 0.5, k, where, n, ahead=every_round_counts)
 
     solve_lazily(model, solver, incumbent, separate, callbacks=callbacks)
-
-
-def _sizes(instance: Instance) -> list[Size]:
-    return [compact_size(instance, quadratic=form) for form in (True, False)]
 
 
 METHOD = Method(
@@ -96,5 +73,5 @@ METHOD = Method(
     exact=True,
     run=run,
     options=CompactOptions,
-    sizes=_sizes,
+    sizes=compact_sizes,
 )

@@ -25,9 +25,8 @@ from qpopt.errors import SolverLimit
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import objective_form
 from qpopt.methods.paper_repair import distinct_by_swaps
-from qpopt.models.compiled import Size
 from qpopt.models.duplicate_cuts import equal_classes
-from qpopt.models.paper import Tightening, compile_paper, paper_size
+from qpopt.models.paper import Tightening, compile_paper, paper_sizes
 from qpopt.models.warm_start import start_vector
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
@@ -56,7 +55,7 @@ class PaperOptions(Options):
 def run(incumbent: Incumbent, solver: Solver | None, options: PaperOptions) -> None:
     """Follow the published scheme; what Γ lacks after the first rounds can hardly come in later."""
     assert solver is not None
-    keep_quadratic(solver, _sizes(incumbent.instance), options.objective)
+    keep_quadratic(solver, paper_sizes(incumbent.instance), options.objective)
     _Rounds(incumbent, solver, options).run()
 
 
@@ -84,13 +83,19 @@ class _Rounds:
             short = np.flatnonzero(used.sum(axis=1) < self.instance.n_per_class).tolist()
             self.unique = self.unique or not short
             start = self._next_start(selection)
-            equal = _equal_pairs(used) if self.unique else []
+            groups = equal_classes(used) if self.unique else []
+            equal = [pair for classes in groups for pair in combinations(classes, 2)]
             self.log[-1] |= {"short": len(short), "equal": len(equal)}
             if self.unique and not short and not equal:
                 self.incumbent.offer(Candidate(selection, used[:, selection]))
                 self.incumbent.details["finished"] = True
                 return
-            self._tighten(selection, short, equal)
+            known = self.tightening
+            self.tightening = Tightening(
+                features=tuple(sorted({*known.features, *selection.tolist()})),
+                short=tuple(sorted({*known.short, *short})),
+                equal=tuple(sorted({*known.equal, *equal})),
+            )
 
     def _solve(self, start: Candidate | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
         """Solve the model of this round; None where there is nothing to go on with."""
@@ -102,7 +107,7 @@ class _Rounds:
             f"{len(tightening.short)} classes short, {len(tightening.equal)} pairs equal",
         )
         try:
-            sizes = _sizes(self.instance, tightening)
+            sizes = paper_sizes(self.instance, tightening)
             quadratic = keep_quadratic(self.solver, sizes, self.options.objective)
         except SolverLimit as error:
             # The model has grown beyond the licence; what the rounds so far gave is kept.
@@ -115,16 +120,15 @@ class _Rounds:
         incumbent.enter(Phase.MIP, f"round {len(self.log) + 1}")
         limits = incumbent.clock.share(most=self.options.round_time_limit)
         result = solve_for(incumbent, self.solver, model, SolverRequest(limits, start=x))
-        self.log.append(
-            {
-                "seconds": perf_counter() - began,
-                "status": result.status.value,
-                "uniqueness": int(self.unique),
-                "gamma": len(tightening.features),
-                "c_sparse": len(tightening.short),
-                "c_duplicates": len(tightening.equal),
-            }
-        )
+        made: dict[str, float | int | str] = {
+            "seconds": perf_counter() - began,
+            "status": result.status.value,
+            "uniqueness": int(self.unique),
+            "gamma": len(tightening.features),
+            "c_sparse": len(tightening.short),
+            "c_duplicates": len(tightening.equal),
+        }
+        self.log.append(made)
         if result.x is None or result.objective is None:
             return None
         self.log[-1]["objective"] = result.objective
@@ -142,21 +146,6 @@ class _Rounds:
         self.incumbent.offer(Candidate(selection, distinct))
         return Candidate(selection, distinct if self.unique else best)
 
-    def _tighten(
-        self, selection: NDArray[np.int64], short: list[int], equal: list[tuple[int, int]]
-    ) -> None:
-        known = self.tightening
-        self.tightening = Tightening(
-            features=tuple(sorted({*known.features, *selection.tolist()})),
-            short=tuple(sorted({*known.short, *short})),
-            equal=tuple(sorted({*known.equal, *equal})),
-        )
-
-
-def _equal_pairs(used: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return all pairs of classes that have the same features."""
-    return [pair for classes in equal_classes(used) for pair in combinations(classes, 2)]
-
 
 def _hint(instance: Instance) -> Candidate | None:
     """Return the hint of the instance, each class with its best features, where it fits."""
@@ -166,16 +155,11 @@ def _hint(instance: Instance) -> Candidate | None:
     return Candidate(selection, best_assignment(instance.A, selection, instance.n_per_class))
 
 
-def _sizes(instance: Instance, tightening: Tightening | None = None) -> list[Size]:
-    known = tightening or Tightening()
-    return [paper_size(instance, known, quadratic=form) for form in (True, False)]
-
-
 METHOD = Method(
     "paper",
     "the published scheme, round by round: feasible, without a bound",
     exact=False,
     run=run,
     options=PaperOptions,
-    sizes=_sizes,
+    sizes=paper_sizes,
 )

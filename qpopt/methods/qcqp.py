@@ -8,9 +8,7 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options
 from qpopt.methods.initial_solution import search_first, search_steps
-from qpopt.models.compiled import Size
-from qpopt.models.qcqp import compile_qcqp, qcqp_size
-from qpopt.problem.instance import Instance
+from qpopt.models.qcqp import compile_qcqp, qcqp_sizes
 from qpopt.solvers.base import Solver
 from qpopt.solvers.lazy_constraints import solve_lazily
 
@@ -30,15 +28,11 @@ def run_qcqp(incumbent: Incumbent, solver: Solver | None, options: QcqpOptions) 
     solve_lazily(compile_qcqp(incumbent.instance), solver, incumbent)
 
 
-def _sizes(instance: Instance) -> list[Size]:
-    return [qcqp_size(instance)]
-
-
 METHOD = Method(
     "qcqp",
     "the quadratic form of the definition, in one piece: exact, for small instances",
     exact=True,
     run=run_qcqp,
     options=QcqpOptions,
-    sizes=_sizes,
+    sizes=qcqp_sizes,
 )

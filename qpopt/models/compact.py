@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
-from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_size
+from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
 from qpopt.problem.instance import Instance
 
 
 def build_compact(
     instance: Instance, *, quadratic: bool, distinct: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the compact form of an instance.
+    """Build the compact form of an instance; `quadratic` keeps products of s in the objective.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    quadratic
-        Whether to keep the products of s in the objective.
-    distinct
-        Whether to state uniqueness for every pair of classes instead of leaving it to cuts.
+    With `distinct` uniqueness is stated for every pair of classes instead of being left to cuts.
     """
     model = pyo.AbstractModel("compact")
     declare(model, quadratic=quadratic)
     declare_linked(model)
-    model.per_class = pyo.Constraint(model.classes, rule=_per_class)
+    model.per_class = pyo.Constraint(
+        model.classes,
+        rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.features) == m.n_per_class,
+    )
     if not distinct:
         return build(model, instance)
     declare_overlaps(model)
@@ -46,10 +41,6 @@ def compile_compact(
     return compile_model(model, implied=("y", "p"))
 
 
-def compact_size(instance: Instance, *, quadratic: bool) -> Size:
-    """Return the size of the model, without stated uniqueness, without building it."""
-    return linked_size(instance, quadratic=quadratic, rows=instance.n_classes)
-
-
-def _per_class(model: Any, c: int) -> Any:
-    return pyo.quicksum(model.w[c, d] for d in model.features) == model.n_per_class
+def compact_sizes(instance: Instance) -> list[Size]:
+    """Return the sizes of both forms, without stated uniqueness; see `linked_sizes`."""
+    return linked_sizes(instance, rows=instance.n_classes)

@@ -9,13 +9,12 @@ own, so any solver can take the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
-from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_size
+from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
 from qpopt.problem.instance import Instance
 
 
@@ -47,8 +46,13 @@ def build_paper(
     declare_linked(model)
     declare_overlaps(model)
     model.short = pyo.Set(within=model.classes)
-    model.in_all = pyo.Constraint(rule=_in_all)
-    model.enough = pyo.Constraint(model.short, rule=_enough)
+    model.in_all = pyo.Constraint(
+        rule=lambda m: pyo.quicksum(m.w.values()) == m.n_per_class * len(m.classes)
+    )
+    model.enough = pyo.Constraint(
+        model.short,
+        rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.gamma) >= m.n_per_class,
+    )
     return build(
         model,
         instance,
@@ -64,17 +68,8 @@ def compile_paper(instance: Instance, tightening: Tightening, *, quadratic: bool
     return compile_model(model, implied=("y", "p"))
 
 
-def paper_size(instance: Instance, tightening: Tightening, *, quadratic: bool) -> Size:
-    """Return the size of the model without building it."""
+def paper_sizes(instance: Instance, tightening: Tightening = Tightening()) -> list[Size]:
+    """Return the sizes of both forms; see `linked_sizes`."""
     overlaps = len(tightening.equal) * len(tightening.features)
     rows = 1 + len(tightening.short) + overlaps + len(tightening.equal)
-    return linked_size(instance, quadratic=quadratic, variables=overlaps, rows=rows)
-
-
-def _in_all(model: Any) -> Any:
-    used = pyo.quicksum(model.w[c, d] for c in model.classes for d in model.features)
-    return used == model.n_per_class * len(model.classes)
-
-
-def _enough(model: Any, c: int) -> Any:
-    return pyo.quicksum(model.w[c, d] for d in model.gamma) >= model.n_per_class
+    return linked_sizes(instance, overlaps, rows)

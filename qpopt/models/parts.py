@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,21 +28,39 @@ def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
     model.similarity = pyo.Param(model.classes, model.features)
     model.redundancy = pyo.Param(model.pairs)
     model.bias = pyo.Param(model.features)
-    model.s = pyo.Var(model.features, domain=pyo.Binary, bounds=_fixed)
+    model.s = pyo.Var(
+        model.features,
+        domain=pyo.Binary,
+        bounds=lambda m, d: (int(d in m.included), int(d not in m.excluded)),
+    )
     model.w = pyo.Var(model.classes, model.features, domain=pyo.Binary)
-    model.selected = pyo.Constraint(rule=_selected)
+    model.selected = pyo.Constraint(rule=lambda m: pyo.quicksum(m.s.values()) == m.n_select)
     if quadratic:
-        model.charges = pyo.Expression(rule=_charged_products)
+        model.charges = pyo.Expression(
+            rule=lambda m: pyo.quicksum(m.redundancy[d, e] * m.s[d] * m.s[e] for d, e in m.pairs)
+        )
     else:
         model.y = pyo.Var(model.pairs, bounds=(0, 1))
-        model.charged = pyo.Constraint(model.pairs, rule=_charged)
-        model.charges = pyo.Expression(rule=_charged_pairs)
+        model.charged = pyo.Constraint(
+            model.pairs, rule=lambda m, d, e: m.y[d, e] >= m.s[d] + m.s[e] - 1
+        )
+        model.charges = pyo.Expression(rule=lambda m: pyo.sum_product(m.redundancy, m.y))
 
 
 def declare_linked(model: pyo.AbstractModel) -> None:
     """Declare w ≤ s, and the objective that is linear in w because of it."""
-    model.linked = pyo.Constraint(model.classes, model.features, rule=_linked)
-    model.objective = pyo.Objective(rule=_linked_objective, sense=pyo.maximize)
+    model.linked = pyo.Constraint(
+        model.classes, model.features, rule=lambda m, c, d: m.w[c, d] <= m.s[d]
+    )
+    declare_objective(model, lambda m: pyo.sum_product(m.similarity, m.w))
+
+
+def declare_objective(model: pyo.AbstractModel, similarity: Callable[[Any], Any]) -> None:
+    """Declare Z, to be maximised, by the similarity that the formulation counts."""
+    model.objective = pyo.Objective(
+        rule=lambda m: similarity(m) - m.charges + pyo.sum_product(m.bias, m.s),
+        sense=pyo.maximize,
+    )
 
 
 def declare_overlaps(model: pyo.AbstractModel) -> None:
@@ -53,8 +71,17 @@ def declare_overlaps(model: pyo.AbstractModel) -> None:
     model.gamma = pyo.Set(within=model.features)
     model.equal = pyo.Set(dimen=2)
     model.p = pyo.Var(model.equal, model.gamma, bounds=(0, 1))
-    model.both = pyo.Constraint(model.equal, model.gamma, rule=_both)
-    model.distinct = pyo.Constraint(model.equal, rule=_distinct)
+    model.both = pyo.Constraint(
+        model.equal,
+        model.gamma,
+        rule=lambda m, c, other, d: m.p[c, other, d] >= m.w[c, d] + m.w[other, d] - 1,
+    )
+    model.distinct = pyo.Constraint(
+        model.equal,
+        rule=lambda m, c, other: (
+            pyo.quicksum(m.p[c, other, d] for d in m.gamma) <= m.n_per_class - 1
+        ),
+    )
 
 
 def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -> pyo.ConcreteModel:
@@ -82,56 +109,14 @@ def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -
     return model.create_instance({None: data})
 
 
-def linked_size(instance: Instance, *, quadratic: bool, variables: int = 0, rows: int = 0) -> Size:
-    """Return the size of a model with w ≤ s and so many more variables and rows, unbuilt."""
+def linked_sizes(instance: Instance, variables: int = 0, rows: int = 0) -> list[Size]:
+    """Return the sizes of a model with w ≤ s and so many more variables and rows, unbuilt.
+
+    The first is that with products of s in the objective, the second that without.
+    """
     pairs = np.count_nonzero(instance.R) // 2
     linked = instance.n_classes * instance.n_features
     variables += instance.n_features + linked
     rows += 1 + linked
-    if quadratic:
-        return Size(variables, rows, quadratic_objective=pairs > 0)
-    return Size(variables + pairs, rows + pairs)
-
-
-def selected_bias(model: Any) -> Any:
-    """Return Σ b_d s_d."""
-    return pyo.quicksum(model.bias[d] * model.s[d] for d in model.features)
-
-
-def _linked(model: Any, c: int, d: int) -> Any:
-    return model.w[c, d] <= model.s[d]
-
-
-def _linked_objective(model: Any) -> Any:
-    similarity = pyo.quicksum(
-        model.similarity[c, d] * model.w[c, d] for c in model.classes for d in model.features
-    )
-    return similarity - model.charges + selected_bias(model)
-
-
-def _fixed(model: Any, d: int) -> tuple[int, int]:
-    return int(d in model.included), int(d not in model.excluded)
-
-
-def _selected(model: Any) -> Any:
-    return pyo.quicksum(model.s[d] for d in model.features) == model.n_select
-
-
-def _charged(model: Any, d: int, e: int) -> Any:
-    return model.y[d, e] >= model.s[d] + model.s[e] - 1
-
-
-def _both(model: Any, c: int, other: int, d: int) -> Any:
-    return model.p[c, other, d] >= model.w[c, d] + model.w[other, d] - 1
-
-
-def _distinct(model: Any, c: int, other: int) -> Any:
-    return pyo.quicksum(model.p[c, other, d] for d in model.gamma) <= model.n_per_class - 1
-
-
-def _charged_products(model: Any) -> Any:
-    return pyo.quicksum(model.redundancy[d, e] * model.s[d] * model.s[e] for d, e in model.pairs)
-
-
-def _charged_pairs(model: Any) -> Any:
-    return pyo.quicksum(model.redundancy[d, e] * model.y[d, e] for d, e in model.pairs)
+    quadratic = Size(variables, rows, quadratic_objective=pairs > 0)
+    return [quadratic, Size(variables + pairs, rows + pairs)]

@@ -8,13 +8,12 @@ without changing anything else, so no optimum is lost and the constraint stays q
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
-from qpopt.models.parts import build, declare, selected_bias
+from qpopt.models.parts import build, declare, declare_objective
 from qpopt.problem.instance import Instance
 
 
@@ -23,9 +22,19 @@ def build_qcqp(instance: Instance) -> pyo.ConcreteModel:
     model = pyo.AbstractModel("qcqp")
     declare(model, quadratic=True)
     model.class_pairs = pyo.Set(dimen=2)
-    model.per_class = pyo.Constraint(model.classes, rule=_per_class)
-    model.distinct = pyo.Constraint(model.class_pairs, rule=_distinct)
-    model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
+    model.per_class = pyo.Constraint(
+        model.classes,
+        rule=lambda m, c: pyo.quicksum(m.w[c, d] * m.s[d] for d in m.features) == m.n_per_class,
+    )
+    model.distinct = pyo.Constraint(
+        model.class_pairs,
+        rule=lambda m, c, other: (
+            pyo.quicksum(m.w[c, d] * m.w[other, d] for d in m.features) <= m.n_per_class - 1
+        ),
+    )
+    declare_objective(
+        model, lambda m: pyo.quicksum(m.similarity[c, d] * w * m.s[d] for (c, d), w in m.w.items())
+    )
     return build(model, instance, class_pairs=combinations(range(instance.n_classes), 2))
 
 
@@ -34,26 +43,7 @@ def compile_qcqp(instance: Instance) -> CompiledModel:
     return compile_model(build_qcqp(instance))
 
 
-def qcqp_size(instance: Instance) -> Size:
-    """Return the size of the model without building it."""
+def qcqp_sizes(instance: Instance) -> list[Size]:
+    """Return the size of the only form without building it."""
     variables = instance.n_features * (instance.n_classes + 1)
-    return Size(variables, rows=1, quadratic_objective=True, quadratic_rows=True)
-
-
-def _per_class(model: Any, c: int) -> Any:
-    used = pyo.quicksum(model.w[c, d] * model.s[d] for d in model.features)
-    return used == model.n_per_class
-
-
-def _distinct(model: Any, c: int, other: int) -> Any:
-    shared = pyo.quicksum(model.w[c, d] * model.w[other, d] for d in model.features)
-    return shared <= model.n_per_class - 1
-
-
-def _objective(model: Any) -> Any:
-    similarity = pyo.quicksum(
-        model.similarity[c, d] * model.w[c, d] * model.s[d]
-        for c in model.classes
-        for d in model.features
-    )
-    return similarity - model.charges + selected_bias(model)
+    return [Size(variables, rows=1, quadratic_objective=True, quadratic_rows=True)]

@@ -10,7 +10,7 @@ from qpopt.control.events import Event, Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.errors import SolverFailure
-from qpopt.models.compact import compact_size
+from qpopt.models.compact import compact_sizes
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices, Subproblem
@@ -47,7 +47,7 @@ def hand_over(
     if len(features) * (1 + part.n_classes) > most_variables:
         return False
     instance = _restricted(incumbent.instance, part)
-    if compact_size(instance, quadratic=False).variables > most_variables:
+    if compact_sizes(instance)[-1].variables > most_variables:
         return False
 
     def pass_on(event: Event) -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpopt.models.compact import compact_size, compile_compact
+from qpopt.models.compact import compact_sizes, compile_compact
 from qpopt.models.compiled import Block, Size
 from qpopt.models.duplicate_cuts import duplicate_cuts, equal_classes
-from qpopt.models.paper import Tightening, compile_paper, paper_size
-from qpopt.models.qcqp import compile_qcqp, qcqp_size
+from qpopt.models.paper import Tightening, compile_paper, paper_sizes
+from qpopt.models.qcqp import compile_qcqp, qcqp_sizes
 from qpopt.models.warm_start import start_vector
 from qpopt.problem.solution import Candidate
 from tests.awkward import awkward_instances
@@ -90,16 +90,16 @@ def test_complete_formulations_refuse_equal_classes(formulation, instance):
 @settings(max_examples=15)
 @given(instance=awkward_instances(7, 4))
 def test_sizes_are_known_before_building(instance):
-    built, known = size(compile_qcqp(instance)), qcqp_size(instance)
+    built, (known,) = size(compile_qcqp(instance)), qcqp_sizes(instance)
     assert (built.variables, built.rows) == (known.variables, known.rows)
     assert built.quadratic_rows
     assert known.quadratic_rows
-    for quadratic in (False, True):
-        built = compile_compact(instance, quadratic=quadratic)
-        assert size(built) == compact_size(instance, quadratic=quadratic)
-        tightening = Tightening((0, 1), (0,), ((0, 1),) if instance.n_classes > 1 else ())
-        built = compile_paper(instance, tightening, quadratic=quadratic)
-        assert size(built) == paper_size(instance, tightening, quadratic=quadratic)
+    forms = (True, False)
+    compact = [size(compile_compact(instance, quadratic=form)) for form in forms]
+    assert compact == compact_sizes(instance)
+    tightening = Tightening((0, 1), (0,), ((0, 1),) if instance.n_classes > 1 else ())
+    paper = [size(compile_paper(instance, tightening, quadratic=form)) for form in forms]
+    assert paper == paper_sizes(instance, tightening)
 
 
 def test_include_and_exclude_are_bounds(toy):
