@@ -55,7 +55,7 @@ class OverlapCut(NamedTuple):
 def overlap_cut(
     A: Vector, classes: tuple[int, ...], thresholds: Vector, sigma: float, k: int
 ) -> OverlapCut:
-    """Return the cut of given thresholds and σ ≥ 0; A is classes × features."""
+    """Return the cut of given thresholds and σ ≥ 0; A is classes × features, k those of a class."""
     q = len(classes)
     excess = -np.sort(thresholds[:, None] - A[list(classes)], axis=0)
     count = np.arange(1, q + 1)[:, None]
@@ -70,18 +70,7 @@ def best_overlap(A: Vector, classes: tuple[int, ...], weight: Vector, k: int) ->
 
     Its thresholds are the multipliers of a small linear program: every class takes k of the
     selection, and the overlaps, with one more variable o_d ≥ the convex hull of j(j − 1)/2, are
-    limited.
-
-    Parameters
-    ----------
-    A
-        Similarity, classes × features.
-    classes
-        The classes of the cut.
-    weight
-        How much every feature is selected.
-    k
-        The number of features of a class.
+    limited. `weight` says how much every feature is selected; all else is as for `overlap_cut`.
     """
     rows = A[list(classes)]
     used = np.flatnonzero(weight > 1e-7)
@@ -92,27 +81,19 @@ def best_overlap(A: Vector, classes: tuple[int, ...], weight: Vector, k: int) ->
         reach = int(np.searchsorted(np.cumsum(weight[used][order]), k + 2.0)) + 2
         wanted[order[:reach]] = True
     used = used[wanted]
-    solution = _limited_overlap(rows[:, used], weight[used], k)
-    if solution is None:
-        solution = np.full(len(classes), float(rows[:, used].mean())), 0.0
-    thresholds, sigma = solution
+    thresholds, sigma = _limited_overlap(rows[:, used], weight[used], k)
     return overlap_cut(A, classes, thresholds, max(sigma, 0.0), k)
 
 
-def _limited_overlap(rows: Vector, weight: Vector, k: int) -> tuple[Vector, float] | None:
-    """Solve the small linear program; return its multipliers, or None where it fails."""
+def _limited_overlap(rows: Vector, weight: Vector, k: int) -> tuple[Vector, float]:
+    """Solve the small linear program; return its multipliers, or valid ones where it fails."""
     q, n = rows.shape
     one, level = eye_array(n), np.arange(1.0, q)[:, None]
     # For j = 1, …, q − 1: o_d ≥ j · (how many take d) − s_d j(j + 1)/2. Then Σ o_d is limited.
-    overlaps = block_array(
-        [
-            [kron(kron(level, np.ones((1, q))), one), kron(np.ones((q - 1, 1)), -one)],
-            [None, np.ones((1, n))],
-        ]
-    )
-    limits = np.append(
-        np.kron(level[:, 0] * (level[:, 0] + 1) / 2, weight), (k - 1) * q * (q - 1) / 2
-    )
+    taken = kron(kron(level, np.ones((1, q))), one)
+    overlaps = block_array([[taken, kron(np.ones((q - 1, 1)), -one)], [None, np.ones((1, n))]])
+    hull = level[:, 0] * (level[:, 0] + 1) / 2
+    limits = np.append(np.kron(hull, weight), (k - 1) * q * (q - 1) / 2)
     each = kron(eye_array(q, q + 1), np.ones((1, n)))
     upper = np.append(np.tile(weight, q), np.full(n, np.inf))
     result = linprog(
@@ -125,21 +106,14 @@ def _limited_overlap(rows: Vector, weight: Vector, k: int) -> tuple[Vector, floa
         method="highs",
     )
     if result.status != 0:
-        return None
+        return np.full(q, float(rows.mean())), 0.0
     return -result.eqlin.marginals, -float(result.ineqlin.marginals[-1])
 
 
 def shares(order: NDArray[np.integer], weight: Vector, k: int) -> Vector:
     """Return how much of every column each class takes, up to k in all, best first.
 
-    Parameters
-    ----------
-    order
-        The columns of every class by falling similarity.
-    weight
-        How much every column is selected.
-    k
-        The number of features of a class.
+    `order` has the columns of every class by falling similarity, `weight` how much each counts.
     """
     ordered = weight[order]
     before = np.cumsum(ordered, axis=1) - ordered
@@ -155,18 +129,8 @@ def crowded_groups(
     """Return groups of classes that share more than k − 1 features in the average of their pairs.
 
     Where a feature is half selected and two classes take all of that half, they share half of it:
-    what counts is how much of the feature they take where it is selected.
-
-    Parameters
-    ----------
-    share
-        How much of every feature each class takes, classes × features.
-    weight
-        How much every feature is selected.
-    k
-        The number of features of a class.
-    params
-        How many groups, and of what size.
+    what counts is how much of the feature they take where it is selected. `share` is what `shares`
+    returns for `weight` and k.
     """
     taken = share / np.sqrt(np.maximum(weight, LOWEST_WEIGHT))
     together = taken @ taken.T

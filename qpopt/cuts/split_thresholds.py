@@ -16,13 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.kernels.split_thresholds import (
-    add_splits,
-    best_splits,
-    share_curvatures,
-    split_values,
-    sweep_shares,
-)
+from qpopt.kernels import split_thresholds as kernels
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
 Vector = NDArray[np.float64]
@@ -167,20 +161,11 @@ class SplitThresholds:
     def renew(self, X: Floats) -> Vector:
         """Add the strongest cuts at X, and forget those that have had no share for long.
 
-        A new cut has no share until a step gives it one, but for the first cut of a class.
-
-        Parameters
-        ----------
-        X
-            The relaxed solution.
-
-        Returns
-        -------
-        NDArray
-            What the strongest cut of every class gives at X.
+        A new cut has no share until a step gives it one, but for the first cut of a class. Return
+        what the strongest cut of every class gives at X.
         """
         cuts, params = self.cuts, self._params
-        feature, given, otherwise, gains = best_splits(
+        feature, given, otherwise, gains = kernels.best_splits(
             self.columns, X, params.new_per_class, params.lowest_diagonal
         )
         idle = np.where(cuts.shares > 0.0, 0, self._idle + 1)
@@ -204,12 +189,12 @@ class SplitThresholds:
 
     def at(self, M: Floats) -> Vector:
         """Return what every cut gives at M."""
-        result: Vector = split_values(self.columns, self.cuts, M)
+        result: Vector = kernels.split_values(self.columns, self.cuts, M)
         return result
 
     def add_to(self, M: Floats, factors: Vector) -> None:
         """Add the symmetric matrices of the cuts, each times its factor, to M."""
-        add_splits(self.columns, self.cuts, factors, M)
+        kernels.add_splits(self.columns, self.cuts, factors, M)
 
     def step(self, residual: Floats, left: Vector, sweeps: int | None = None) -> Vector:
         """Move the shares so that a residual becomes smaller; return by how much each has changed.
@@ -225,11 +210,12 @@ class SplitThresholds:
         """
         cuts, params, start = self.cuts, self._params, self._start
         if self._curvatures is None:
-            self._curvatures = share_curvatures(self.columns, cuts, start, params.power_steps)
+            steps = params.power_steps
+            self._curvatures = kernels.share_curvatures(self.columns, cuts, start, steps)
         lengths = 1.0 / np.maximum(params.caution * self._curvatures * left**2, 1e-12)
         shares = cuts.shares.copy()
         for _ in range(params.sweeps if sweeps is None else sweeps):
-            sweep_shares(self.columns, cuts, start, left, lengths, shares, residual)
+            kernels.sweep_shares(self.columns, cuts, start, left, lengths, shares, residual)
         self.cuts = cuts._replace(shares=shares)
         change: Vector = shares - cuts.shares
         return change

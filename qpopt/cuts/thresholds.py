@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,7 @@ class ThresholdParams:
     updates_per_separation: int = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
+class Group(NamedTuple):
     """An overlap cut that takes over part of several classes; see `qpopt.cuts.overlap`.
 
     Parameters
@@ -148,8 +147,9 @@ class Thresholds:
         single = self.splits.renew(X)
         if not groups:
             return
-        old = [replace(group, share=group.share * (1.0 - weight)) for group in self.groups]
-        new = [replace(group, share=group.share * weight) for group in self._best_groups(X, single)]
+        old = [group._replace(share=group.share * (1.0 - weight)) for group in self.groups]
+        best = self._best_groups(X, single)
+        new = [group._replace(share=group.share * weight) for group in best]
         self.groups = [group for group in _together(old + new) if group.share > LEAST_SHARE]
 
     def copy(self) -> Thresholds:
@@ -196,7 +196,7 @@ def _together(groups: list[Group]) -> list[Group]:
     for group in groups:
         key = (group.classes, group.sigma, group.thresholds.tobytes())
         share = group.share + (result[key].share if key in result else 0.0)
-        result[key] = replace(group, share=share)
+        result[key] = group._replace(share=share)
     return list(result.values())
 
 

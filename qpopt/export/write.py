@@ -29,11 +29,7 @@ MOST_OVERLAPS = 5_000_000
 
 
 def export(
-    instance: Instance,
-    path: AnyPath,
-    *,
-    formulation: str = "compact",
-    uniqueness: bool = True,
+    instance: Instance, path: AnyPath, *, formulation: str = "compact", uniqueness: bool = True
 ) -> None:
     """Write a formulation of an instance to a file, in the format that its name ends with.
 

@@ -50,15 +50,10 @@ def build_paper(
         rule=lambda m: pyo.quicksum(m.w.values()) == m.n_per_class * len(m.classes)
     )
     model.enough = pyo.Constraint(
-        model.short,
-        rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.gamma) >= m.n_per_class,
+        model.short, rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.gamma) >= m.n_per_class
     )
     return build(
-        model,
-        instance,
-        gamma=tightening.features,
-        short=tightening.short,
-        equal=tightening.equal,
+        model, instance, gamma=tightening.features, short=tightening.short, equal=tightening.equal
     )
 
 

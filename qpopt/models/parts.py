@@ -58,8 +58,7 @@ def declare_linked(model: pyo.AbstractModel) -> None:
 def declare_objective(model: pyo.AbstractModel, similarity: Callable[[Any], Any]) -> None:
     """Declare Z, to be maximised, by the similarity that the formulation counts."""
     model.objective = pyo.Objective(
-        rule=lambda m: similarity(m) - m.charges + pyo.sum_product(m.bias, m.s),
-        sense=pyo.maximize,
+        rule=lambda m: similarity(m) - m.charges + pyo.sum_product(m.bias, m.s), sense=pyo.maximize
     )
 
 

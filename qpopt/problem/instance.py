@@ -220,11 +220,7 @@ class Instance:
         save_archive(path, "instance", meta, arrays)
 
     def export(
-        self,
-        path: str | PathLike[str],
-        *,
-        formulation: str = "compact",
-        uniqueness: bool = True,
+        self, path: str | PathLike[str], *, formulation: str = "compact", uniqueness: bool = True
     ) -> None:
         """Write a formulation as an MPS, LP or QPLIB file; see `qpopt.export`."""
         from qpopt.export.write import export

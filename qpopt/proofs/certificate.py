@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.cuts.quadric import QuadricCut
-from qpopt.cuts.split_thresholds import SplitThresholdCuts
+from qpopt.cuts.split_thresholds import SplitThresholdCuts, no_cuts
 from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
 SPLIT_FIELDS = SplitThresholdCuts._fields
+ARRAYS = ("free", "included", "y", "multipliers", "removed", "forced", "points")
+"""The fields of a step that are saved as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +90,8 @@ class Step:
     @classmethod
     def of_one(cls, selection: Indices) -> Step:
         """Return the step for what is left when only one selection is possible."""
-        none, zero = selection[:0], np.zeros(0)
-        splits = SplitThresholdCuts(none, none, zero, zero, zero)
-        matrix = np.zeros((0, 0))
-        return cls(none, selection, splits, [], zero, 0.0, [], zero, matrix, none, none, matrix)
+        none, zero, matrix = selection[:0], np.zeros(0), np.zeros((0, 0))
+        return cls(none, selection, no_cuts(), [], zero, 0.0, [], zero, matrix, none, none, matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,27 +122,16 @@ class Certificate:
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
-            "steps": [
-                {"t": step.t, "groups": [_group_record(group) for group in step.groups]}
-                for step in self.steps
-            ],
+            "steps": [{"t": step.t, "groups": step.groups} for step in self.steps],
         }
         for number, step in enumerate(self.steps):
             sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
             members = [d for cut in step.cuts for d in cut.plus + cut.minus]
-            entries = {
-                "free": step.free,
-                "included": step.included,
-                "y": step.y,
-                "cuts": np.array(sizes, dtype=np.int64).reshape(-1, 3),
-                "members": np.array(members, dtype=np.int64),
-                "multipliers": step.multipliers,
-                "B": step.B[np.triu_indices(len(step.B))],
-                "removed": step.removed,
-                "forced": step.forced,
-                "points": step.points,
-            }
+            entries = {name: getattr(step, name) for name in ARRAYS}
             entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
+            entries["cuts"] = np.array(sizes, dtype=np.int64).reshape(-1, 3)
+            entries["members"] = np.array(members, dtype=np.int64)
+            entries["B"] = step.B[np.triu_indices(len(step.B))]
             arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
         save_archive(path, "certificate", meta, arrays)
 
@@ -156,20 +145,9 @@ class Certificate:
             If the file is missing, damaged or not a certificate.
         """
         with opened_archive(path, "certificate") as (archive, meta):
-            steps = tuple(
-                _step(archive, number, record) for number, record in enumerate(meta["steps"])
-            )
+            steps = tuple(_step(archive, *numbered) for numbered in enumerate(meta["steps"]))
             objective = -np.inf if meta["objective"] is None else float(meta["objective"])
             return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
-
-
-def _group_record(group: Group) -> list[Any]:
-    return [group.classes, group.share, group.thresholds.tolist(), group.sigma]
-
-
-def _group(record: Any) -> Group:
-    classes, share, thresholds, sigma = record
-    return Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
 
 
 def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
@@ -185,21 +163,17 @@ def _step(archive: Any, number: int, record: Any) -> Step:
     def read(name: str) -> Any:
         return archive[f"step{number}_{name}"]
 
-    free = read("free")
-    B = np.zeros((len(free), len(free)), dtype=read("B").dtype)
-    B[np.triu_indices(len(free))] = read("B")
-    B = np.triu(B) + np.triu(B, 1).T
+    n = len(read("free"))
+    B = np.zeros((n, n), dtype=read("B").dtype)
+    B[np.triu_indices(n)] = read("B")
     return Step(
-        free=free,
-        included=read("included"),
         splits=SplitThresholdCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
-        groups=[_group(one) for one in record["groups"]],
-        y=read("y"),
+        groups=[
+            Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
+            for classes, share, thresholds, sigma in record["groups"]
+        ],
         t=float(record["t"]),
         cuts=_cuts(read("cuts"), read("members").tolist()),
-        multipliers=read("multipliers"),
-        B=B,
-        removed=read("removed"),
-        forced=read("forced"),
-        points=read("points"),
+        B=np.triu(B) + np.triu(B, 1).T,
+        **{name: read(name) for name in ARRAYS},
     )

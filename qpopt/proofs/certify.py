@@ -48,11 +48,7 @@ def certify(
     if not verification or solution.objective is None:
         raise InvalidSolution(f"The solution cannot be certified: {verification}")
     found = bound(
-        instance,
-        time_limit=time_limit,
-        kind=kind,
-        objective=solution.objective,
-        progress=progress,
+        instance, time_limit=time_limit, kind=kind, objective=solution.objective, progress=progress
     )
     best = found.value if solution.bound is None else min(solution.bound, found.value)
     best = max(best, solution.objective)

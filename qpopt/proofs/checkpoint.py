@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qpopt.errors import InvalidFile
 from qpopt.io.archive import opened_archive, save_archive
@@ -67,10 +67,8 @@ class Checkpoint:
             return None
         with opened_archive(path, "checkpoint") as (archive, meta):
             if meta["fingerprint"] != instance.fingerprint:
-                raise InvalidFile(
-                    f"{path} is the checkpoint of another instance; name another file to begin "
-                    "anew."
-                )
+                advice = "name another file to begin anew"
+                raise InvalidFile(f"{path} is the checkpoint of another instance; {advice}.")
             claimed = float(meta["objective"])
             bounds, state = archive["bounds"], archive["state"]
             best = _solution(instance, archive["selection"])
@@ -80,14 +78,13 @@ class Checkpoint:
                 and state.shape == (len(bounds), instance.n_features)
                 and np.isin(state, (OUT, FREE, IN)).all()
             )
+            # The assignment was perhaps not the best one, as that of a start; now it is.
+            objective = -inf if best is None else instance.objective(*best).total
+            fits = fits and objective >= claimed - ROUNDING * max(1.0, abs(claimed))
             if best is None or not fits:
                 raise InvalidFile(f"{path} is damaged: its content does not fit together.")
-            # The assignment was perhaps not the best one, as that of a start; now it is.
-            objective = instance.objective(*best).total
-            if not objective >= claimed - ROUNDING * max(1.0, abs(claimed)):
-                raise InvalidFile(f"{path} is damaged: its content does not fit together.")
             parts = tuple(
-                Part(_where(row, FREE), _where(row, IN), float(bound))
+                Part(np.flatnonzero(row == FREE), np.flatnonzero(row == IN), float(bound))
                 for row, bound in zip(state, bounds, strict=True)
             )
         return cls(instance.fingerprint, instance.n_features, best, objective, parts)
@@ -99,7 +96,3 @@ def _solution(instance: Instance, selection: Indices) -> Candidate | None:
     if not exist or validation.misfit(instance, chosen):
         return None
     return Candidate(chosen, assign(instance.A, chosen, instance.n_per_class))
-
-
-def _where(row: NDArray[np.int8], what: int) -> Indices:
-    return np.flatnonzero(row == what).astype(np.int64)

@@ -126,13 +126,9 @@ class Proof:
             parts = ()
         else:
             parts = tuple(part._replace(bound=min(part.bound, bound)) for part in self.parts)
-        Checkpoint(
-            self.instance.fingerprint,
-            self.instance.n_features,
-            best,
-            self.incumbent.objective,
-            parts,
-        ).save(self._checkpoint)
+        fingerprint, n_features = self.instance.fingerprint, self.instance.n_features
+        reached = Checkpoint(fingerprint, n_features, best, self.incumbent.objective, parts)
+        reached.save(self._checkpoint)
 
     def _resume(self, reached: Checkpoint) -> None:
         """Take over what an earlier solve knew."""

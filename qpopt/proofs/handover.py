@@ -46,7 +46,15 @@ def hand_over(
     features = np.union1d(part.free, part.included)
     if len(features) * (1 + part.n_classes) > most_variables:
         return False
-    instance = _restricted(incumbent.instance, part)
+    whole = incumbent.instance
+    instance = Instance(
+        whole.A[:, features],
+        whole.R[np.ix_(features, features)],
+        whole.b[features],
+        whole.n_select,
+        whole.n_per_class,
+        include=np.searchsorted(features, part.included).tolist(),
+    )
     if compact_sizes(instance)[-1].variables > most_variables:
         return False
 
@@ -65,19 +73,6 @@ def hand_over(
     if inner.interrupted:
         raise KeyboardInterrupt
     return incumbent.proven
-
-
-def _restricted(instance: Instance, part: Subproblem) -> Instance:
-    """Return the instance with the features of a part only."""
-    features = np.union1d(part.free, part.included)
-    return Instance(
-        instance.A[:, features],
-        instance.R[np.ix_(features, features)],
-        instance.b[features],
-        instance.n_select,
-        instance.n_per_class,
-        include=np.searchsorted(features, part.included).tolist(),
-    )
 
 
 def _start(incumbent: Incumbent, features: Indices) -> Candidate | None:

@@ -81,10 +81,7 @@ class Node:
         return not 0 <= self.n_select <= len(self.free)
 
     def improve(
-        self,
-        objective: float,
-        rounds: int,
-        stop: Callable[[], bool] = lambda: False,
+        self, objective: float, rounds: int, stop: Callable[[], bool] = lambda: False
     ) -> None:
         """Tighten the bound and decide features until it falls to `objective` or progress is slow.
 
@@ -157,9 +154,7 @@ class Node:
             self.bound = -inf
             return
         self.free, self.included = undecided(
-            self.instance,
-            np.setdiff1d(self.free, removed),
-            np.concatenate([self.included, forced]),
+            self.instance, np.setdiff1d(self.free, removed), np.concatenate([self.included, forced])
         )
         self._sub = None
         if self.empty:

@@ -192,12 +192,7 @@ class Branch:
     def _end_at_once(self, proof: Proof, start: SemidefiniteRelaxation | None) -> bool:
         """Look at all selections of the only part, or hand it over; tell whether that was the end.
 
-        Parameters
-        ----------
-        proof
-            The proof.
-        start
-            The iterate of the root; what it proves is of use only where it is one of this part.
+        What `start`, the iterate of the root, proves is of use only where it is one of this part.
         """
         (part,) = proof.parts
         rest = subproblem(proof.instance, part.free, part.included)

@@ -66,7 +66,8 @@ class Tree:
             incumbent.enter(Phase.BRANCH, f"{self.nodes} nodes, {len(self._open)} open")
             if not self._small(node, FEW_SELECTIONS):
                 node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
-                self._offer(node)
+                if not node.empty:
+                    incumbent.judge(node.rounded())
             if node.bound > incumbent.objective and self._small(node, self._too_many):
                 self._enumerate(node)
             if node.bound <= incumbent.objective or node.decided is not None or node.empty:
@@ -101,7 +102,3 @@ class Tree:
     def _push(self, node: Node, heap: list[tuple[float, int, Node]]) -> None:
         if not node.empty and node.bound > self._incumbent.objective:
             heapq.heappush(heap, (-node.bound, next(self._number), node))
-
-    def _offer(self, node: Node) -> None:
-        if not node.empty:
-            self._incumbent.judge(node.rounded())

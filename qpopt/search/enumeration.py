@@ -148,23 +148,16 @@ class Enumeration:
         )
         self._stack = _new_stack(sub, offset + m * (m - 1) * excess, diagonal)
         self._found = np.empty((MOST_FOUND, m), dtype=np.int64)
-        self._margin = LOST_IN_SUMS * max(_largest_sum(sub), m * m * float(np.abs(Q).max()))
+        similarity = sub.n_per_class * float(np.abs(sub.columns()).max(axis=1).sum())
+        redundancy, bias = m**2 * float(sub.R.max()), m * float(np.abs(sub.b).max())
+        largest = abs(sub.constant) + similarity + redundancy + bias
+        self._margin = LOST_IN_SUMS * max(largest, m * m * float(np.abs(Q).max()))
 
     def advance(self, objective: float, steps: int) -> list[Indices]:
-        """Go on for a while; return selections that may be better than `objective`.
+        """Go on for so many parts and selections; return those that may be better than `objective`.
 
-        Parameters
-        ----------
-        objective
-            The Z of the best solution known.
-        steps
-            The most parts and selections to look at.
-
-        Returns
-        -------
-        list of NDArray
-            Whole selections, sorted. Every better one is in some answer by the time `finished` is
-            true.
+        They are whole selections, sorted. Every better one is in some answer by the time `finished`
+        is true.
         """
         if self.finished:
             return []
@@ -198,31 +191,11 @@ def n_selections(sub: Subproblem) -> int:
 def enumerate_part(
     incumbent: Incumbent, sub: Subproblem, seconds: float, relaxation: Relaxation | None = None
 ) -> bool:
-    """Look at all selections of a part that may be better than the incumbent, for some time.
+    """Look at all selections of a part that may be better than the incumbent, for some seconds.
 
-    Parameters
-    ----------
-    incumbent
-        Gets better solutions; where its time is up, the rest is left.
-    sub
-        The part, with at least one feature to select and as many free ones.
-    seconds
-        When to give up.
-    relaxation
-        What is known of the part; see `Enumeration`.
-
-    Returns
-    -------
-    bool
-        Whether all have been looked at: the part then holds nothing better than the incumbent.
+    The incumbent gets better solutions; where its time is up, the rest is left. Tell whether all
+    have been looked at: the part then holds nothing better. All else is as for `Enumeration`.
     """
     steps = max(1, WORK_AT_ONCE // (sub.n_classes * sub.n_free))
     clock = Clock(incumbent.clock.share(most=seconds))
     return Enumeration(sub, relaxation).offer_all(incumbent, steps, lambda: clock.over)
-
-
-def _largest_sum(sub: Subproblem) -> float:
-    similarity = sub.n_per_class * float(np.abs(sub.columns()).max(axis=1).sum())
-    redundancy = sub.n_select**2 * float(sub.R.max())
-    bias = sub.n_select * float(np.abs(sub.b).max())
-    return abs(sub.constant) + similarity + redundancy + bias

@@ -13,17 +13,7 @@ from qpopt.search.integer_instance import IntegerInstance
 def greedy(instance: Instance, problem: IntegerInstance) -> NDArray[np.int64]:
     """Select features by their marginal gain, beginning with those that must be included.
 
-    Redundancy and bias count in full; uniqueness does not.
-
-    Parameters
-    ----------
-    instance, problem
-        What to solve, and the same in whole units.
-
-    Returns
-    -------
-    NDArray
-        The selection, rising.
+    Redundancy and bias count in full, uniqueness does not. `problem` is the instance in units.
     """
     selected = np.zeros(instance.n_select, np.int64)
     selected[: len(instance.include)] = instance.include

@@ -48,13 +48,7 @@ class IntegerInstance(NamedTuple):
 
 
 def in_units(instance: Instance) -> tuple[IntegerInstance, float]:
-    """Round an instance to whole units.
-
-    Returns
-    -------
-    tuple
-        The problem, and the size of a unit.
-    """
+    """Return an instance rounded to whole units, and the size of a unit."""
     similarity = float(np.abs(instance.A).max(axis=1).sum())
     redundancy = instance.n_select * float(instance.R.max())
     bias = instance.n_select * float(np.abs(instance.b).max())
@@ -65,6 +59,9 @@ def in_units(instance: Instance) -> tuple[IntegerInstance, float]:
     fixed[list(instance.include)] = True
     allowed = np.ones(instance.n_features, dtype=bool)
     allowed[list(instance.exclude)] = False
+    # How many features beyond its best a class needs: more where many rows are equal.
+    _, counts = np.unique(instance.A, axis=0, return_counts=True)
+    further = max(3, -(-2 * int(counts.max()) // instance.n_per_class))
     keys = np.random.default_rng(0).integers(2**64, size=instance.n_features, dtype=np.uint64)
     return IntegerInstance(
         A,
@@ -75,11 +72,5 @@ def in_units(instance: Instance) -> tuple[IntegerInstance, float]:
         allowed,
         keys,
         instance.n_per_class,
-        min(instance.n_select, instance.n_per_class + _further(instance)),
+        min(instance.n_select, instance.n_per_class + further),
     ), unit
-
-
-def _further(instance: Instance) -> int:
-    """Return how many features beyond its best a class needs: more where many rows are equal."""
-    _, counts = np.unique(instance.A, axis=0, return_counts=True)
-    return max(3, -(-2 * int(counts.max()) // instance.n_per_class))

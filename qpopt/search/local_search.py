@@ -6,12 +6,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.random import SeedSequence
-from numpy.typing import NDArray
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.problem import validation
-from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
@@ -47,9 +45,12 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
     incumbent.enter(Phase.SEARCH, "searching")
     instance, limits = incumbent.instance, incumbent.limits
     problem, unit = in_units(instance)
-    starts = [greedy(instance, problem), *_hint(instance)]
+    starts = [greedy(instance, problem)]
     if incumbent.best is not None:
         starts.insert(0, incumbent.best.selection)
+    hint = np.array(instance.hint, dtype=np.int64)
+    if not validation.misfit(instance, hint):
+        starts.append(hint)
     for selection in starts:
         incumbent.judge(selection)
     if n_selections(subproblem(instance)) == 1:
@@ -94,9 +95,3 @@ def _run(workers: list[Worker]) -> None:
             workers[0].budget.stop()
         for future in futures:
             future.result()
-
-
-def _hint(instance: Instance) -> list[NDArray[np.int64]]:
-    """Return the hint of the instance where it is a selection of it."""
-    selection = np.array(instance.hint, dtype=np.int64)
-    return [] if validation.misfit(instance, selection) else [selection]
