@@ -22,23 +22,10 @@ def run(
     *,
     interrupted: str = "interrupted",
 ) -> int:
-    """Run a command line; every expected error takes one line on the error stream.
+    """Run a command line; every expected error takes one line, which begins with `name`.
 
-    Parameters
-    ----------
-    app
-        The commands.
-    name
-        What the errors begin with.
-    arguments
-        What was typed; None for that of the process.
-    interrupted
-        What to say after Ctrl-C.
-
-    Returns
-    -------
-    int
-        The exit code: 0 good, 1 a check failed, 2 bad use or bad file, 130 interrupted.
+    `arguments` are those of the process unless given; `interrupted` is said after Ctrl-C. The exit
+    code is 0 good, 1 a check failed, 2 bad use or bad file, 130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -50,13 +50,7 @@ class Limits:
 
 
 class Clock:
-    """The time of one solve; it starts when the clock is made.
-
-    Parameters
-    ----------
-    limits
-        The limits of the solve.
-    """
+    """The time of one solve within its limits; it starts when the clock is made."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

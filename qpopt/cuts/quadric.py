@@ -165,7 +165,7 @@ class QuadricCuts:
 
     def useful(self) -> list[int]:
         """Return the cuts that matter: those with a positive multiplier."""
-        return np.flatnonzero(self.multipliers > 0.0).tolist()
+        return [int(r) for r in np.flatnonzero(self.multipliers > 0.0)]
 
     def renumbered(self, position: Indices, included: Indices) -> QuadricCuts:
         """Return what the cuts that matter say once features are decided, as for splits."""

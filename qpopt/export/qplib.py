@@ -6,6 +6,7 @@ Its quadratic forms are ½xᵀQx, given by the lower triangle of Q; everything i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isinf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,18 +86,14 @@ def _triangle(products: Products, prefix: str = "") -> Iterator[str]:
 def _vector(values: NDArray[np.generic], what: str, usual: float = 0.0) -> Iterator[str]:
     """Yield a default, the number of other values, and these."""
     others = np.flatnonzero(values != usual)
-    yield f"{_finite(usual)} # default {what}"
+    yield f"{_number(usual)} # default {what}"
     yield f"{len(others)} # others {what}"
     for position, value in zip(others.tolist(), values[others].tolist(), strict=True):
-        yield f"{position + 1} {_finite(value)}"
-
-
-def _finite(value: float) -> str:
-    if np.isinf(value):
-        return INFINITY if value > 0 else f"-{INFINITY}"
-    return _number(value)
+        yield f"{position + 1} {_number(value)}"
 
 
 def _number(value: float) -> str:
     """Write a number so that reading it gives the same number."""
+    if isinf(value):
+        return INFINITY if value > 0 else f"-{INFINITY}"
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import comb
 from pathlib import Path
 
-import pyomo.environ as pyo
 from pyomo.opt import ProblemFormat
 
 from qpopt.errors import InvalidArgument
@@ -65,7 +64,13 @@ def export(
             f"Stating uniqueness would take {overlaps:,} variables, more than {MOST_OVERLAPS:,}; "
             "export with uniqueness=False and add it as cuts, or export qcqp."
         )
-    model = _build(instance, formulation, quadratic=ending == ".qplib", distinct=distinct)
+    quadratic = ending == ".qplib"
+    if formulation == "qcqp":
+        model = build_qcqp(instance)
+    elif formulation == "compact":
+        model = build_compact(instance, quadratic=quadratic, distinct=distinct)
+    else:
+        model = build_paper(instance, Tightening(), quadratic=quadratic)
     model.name = title(instance.name)
     with replacing(path) as stream:
         if FORMATS[ending] is not None:
@@ -74,13 +79,3 @@ def export(
             return
         for line in qplib.lines(compile_model(model), model.name):
             stream.write(f"{line}\n".encode())
-
-
-def _build(
-    instance: Instance, formulation: str, *, quadratic: bool, distinct: bool
-) -> pyo.ConcreteModel:
-    if formulation == "qcqp":
-        return build_qcqp(instance)
-    if formulation == "compact":
-        return build_compact(instance, quadratic=quadratic, distinct=distinct)
-    return build_paper(instance, Tightening(), quadratic=quadratic)

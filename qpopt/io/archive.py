@@ -20,7 +20,7 @@ import numpy as np
 from qpopt._version import __version__
 from qpopt.errors import InvalidFile, QpoptError
 from qpopt.io.atomic import AnyPath, replacing
-from qpopt.io.json_values import plain_value
+from qpopt.io.json_values import plain
 
 FORMAT_VERSION = 1
 ZIP_START = b"PK\x03\x04"
@@ -31,24 +31,15 @@ DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, EOFError, Runtime
 def with_header(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values that JSON can hold behind the header of their kind."""
     header = {"format": f"qpopt-{kind}", "version": FORMAT_VERSION, "qpopt": __version__}
-    return {**header, **json.loads(json.dumps(dict(values), default=plain_value))}
+    return {**header, **plain(values)}
 
 
 def save_archive(
     path: AnyPath, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> None:
-    """Write values and arrays to one compressed .npz file.
+    """Write values that JSON can hold, and arrays by name, to one compressed .npz file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        What it holds, in a word: `opened_archive` asks for it.
-    meta
-        Values that JSON can hold.
-    arrays
-        Arrays by name.
+    `kind` says in a word what it holds: `opened_archive` asks for it.
     """
     text = json.dumps(with_header(kind, meta)).encode()
     with replacing(path) as stream:
@@ -57,14 +48,7 @@ def save_archive(
 
 @contextmanager
 def opened_archive(path: AnyPath, kind: str) -> Iterator[tuple[Any, Any]]:
-    """Open an archive as its arrays by name and its `meta`.
-
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        What it must hold.
+    """Open an archive that must hold a `kind`, as its arrays by name and its `meta`.
 
     Raises
     ------

@@ -15,26 +15,25 @@ from qpopt.errors import QpoptError
 def freeze(label: str, values: Any, error: type[QpoptError]) -> Mapping[str, Any]:
     """Copy a mapping through JSON; lists become tuples, so that nothing in it can change.
 
-    Parameters
-    ----------
-    label
-        What the error calls it.
-    values
-        The mapping.
-    error
-        What to raise if it is no mapping, or holds something that JSON cannot hold.
+    The error is raised, naming the label, if it is no mapping or holds what JSON cannot hold.
     """
     try:
         if not isinstance(values, Mapping):
             raise TypeError(f"it is a {type(values).__name__}")
-        plain = json.loads(json.dumps(dict(values), default=plain_value, allow_nan=False))
+        frozen: Mapping[str, Any] = _frozen(plain(values, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as reason:
         raise error(f"{label} must be a mapping of what JSON can hold: {reason}.") from None
-    frozen: Mapping[str, Any] = _frozen(plain)
     return frozen
 
 
-def plain_value(value: Any) -> Any:
+def plain(values: Mapping[str, Any], *, allow_nan: bool = True) -> dict[str, Any]:
+    """Return what a JSON file would give back of a mapping, frozen or not."""
+    text = json.dumps(dict(values), default=_plain_value, allow_nan=allow_nan)
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def _plain_value(value: Any) -> Any:
     """Turn NumPy values and frozen mappings into the plain ones that JSON knows."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

@@ -54,7 +54,11 @@ def run(incumbent: Incumbent, solver: Solver | None, options: CompactOptions) ->
 def run_compact(
     incumbent: Incumbent, solver: Solver, *, quadratic: bool, callbacks: bool = True
 ) -> None:
-    """Build the compact model of the incumbent's instance and solve it; see `CompactOptions`."""
+    """Build the compact model of the incumbent's instance and solve it.
+
+    `quadratic` keeps redundancy a product; with `callbacks` cuts are added while the solver runs,
+    where it can do that.
+    """
     instance = incumbent.instance
     incumbent.enter(Phase.BUILD, "building the model")
     model = compile_compact(instance, quadratic=quadratic)

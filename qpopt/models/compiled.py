@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -47,6 +48,14 @@ class Rows(NamedTuple):
     def n_rows(self) -> int:
         """The number of constraints."""
         return int(self.matrix.shape[0])
+
+    def each(self) -> Iterator[tuple[list[int], list[float], float, float]]:
+        """Yield the variables, coefficients, lower and upper side of every constraint."""
+        columns, weights = self.matrix.indices.tolist(), self.matrix.data.tolist()
+        parts = pairwise(self.matrix.indptr.tolist())
+        sides = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        for (first, last), (low, high) in zip(parts, sides, strict=True):
+            yield columns[first:last], weights[first:last], low, high
 
 
 class Products(NamedTuple):

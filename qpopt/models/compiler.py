@@ -30,17 +30,8 @@ class _Linear(NamedTuple):
 def compile_model(model: pyo.ConcreteModel, *, implied: Collection[str] = ()) -> CompiledModel:
     """Compile a concrete model with one objective, which is maximised.
 
-    Parameters
-    ----------
-    model
-        The model. Its variables keep the order in which they are declared.
-    implied
-        Names of continuous variables that are whole in some optimal solution.
-
-    Returns
-    -------
-    CompiledModel
-        The arrays, with one block for every Var of the model.
+    Variables keep the order in which they are declared; there is one block for every Var. Those
+    named in `implied` are continuous, but whole in some optimal solution.
     """
     blocks, variables = _blocks(model)
     columns = {id(variable): j for j, variable in enumerate(variables)}
@@ -81,8 +72,7 @@ def _kinds(
 ) -> NDArray[np.int8]:
     kinds = np.full(n, Kind.CONTINUOUS, dtype=np.int8)
     for name, block in blocks.items():
-        members = iter(model.component(name).values())
-        first = next(members, None)
+        first = next(iter(model.component(name).values()), None)
         if name in implied:
             kinds[block.start : block.stop] = Kind.IMPLIED
         elif first is not None and not first.is_continuous():

@@ -17,18 +17,9 @@ def start_vector(
     candidate: Candidate,
     tightening: Tightening | None = None,
 ) -> NDArray[np.float64]:
-    """Return the values that a solution gives to the variables of a formulation.
+    """Return the values that a solution gives to the variables of a formulation of the instance.
 
-    Parameters
-    ----------
-    instance
-        The instance that the model is of.
-    model
-        Any of the formulations.
-    candidate
-        The solution.
-    tightening
-        What a model of the published scheme was built with.
+    `tightening` is what a model of the published scheme was built with.
     """
     x = np.zeros(model.n_variables)
     s = model.block("s", x)

@@ -120,19 +120,7 @@ def greedy_threshold_clique(
 ) -> NDArray[np.int64]:
     """Find a clique for a small threshold by min-degree greedy and bisection over the values of R.
 
-    Parameters
-    ----------
-    R
-        Redundancy.
-    size
-        The size of the clique.
-    fixed, allowed
-        Masks of the features that the clique must contain and may contain.
-
-    Returns
-    -------
-    NDArray
-        The members of the clique.
+    `fixed` and `allowed` are masks of the features that it must contain and may contain.
     """
     values = np.unique(R)
     low, high = 0, len(values) - 1

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InvalidFile, InvalidInstance
 from qpopt.io.archive import opened_archive, save_archive
-from qpopt.io.json_values import freeze, plain_value
+from qpopt.io.json_values import freeze, plain
 from qpopt.io.packing import pack_triangle, unpack_triangle
 from qpopt.problem import validation
 from qpopt.problem.objective import Objective, best_assignment, objective
@@ -250,7 +250,7 @@ class Instance:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in VALUES}
-        values["provenance"] = json.loads(json.dumps(self.provenance, default=plain_value))
+        values["provenance"] = plain(self.provenance)
         return partial(Instance, **values), (self.A, self.R, self.b)
 
     def __eq__(self, other: object) -> bool:

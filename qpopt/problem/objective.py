@@ -49,21 +49,10 @@ def objective(
     selection: NDArray[np.int64],
     assignment: NDArray[np.bool_],
 ) -> Objective:
-    """Compute Z = Σ a_cd w_cd s_d − Σ_{d<d'} r_dd' s_d s_d' + Σ b_d s_d.
+    """Compute Z = Σ a_cd w_cd s_d − Σ_{d<d'} r_dd' s_d s_d' + Σ b_d s_d, and its parts.
 
-    Parameters
-    ----------
-    A, R, b
-        Similarity, redundancy and bias as they enter Z.
-    selection
-        Indices of the selected features.
-    assignment
-        Boolean classes × len(selection), its columns in the order of `selection`.
-
-    Returns
-    -------
-    Objective
-        Z and its parts. Every unordered pair of selected features is charged once.
+    Every unordered pair of selected features is charged once. The assignment is like that of
+    `best_assignment`, its columns in the order of `selection`.
     """
     similarity = float(A[:, selection][assignment].sum())
     redundancy = float(np.triu(R[np.ix_(selection, selection)], 1).sum())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import partial
 from math import inf
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from qpopt.errors import InvalidFile, InvalidSolution
 from qpopt.io.archive import opened_json, save_json
 from qpopt.io.atomic import AnyPath
-from qpopt.io.json_values import freeze, plain_value
+from qpopt.io.json_values import freeze, plain
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 from qpopt.problem.tolerances import relative_gap
@@ -146,7 +144,7 @@ class Solution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        values["details"] = json.loads(json.dumps(self.details, default=plain_value))
+        values["details"] = plain(self.details)
         return partial(Solution, **values), ()
 
     @property
@@ -201,15 +199,14 @@ class Solution:
             "selection": None if self.selection is None else self.selection.tolist(),
             "class_sets": self.class_sets() if self.found else None,
         }
-        plain: dict[str, Any] = json.loads(json.dumps({**values, **sets}, default=plain_value))
-        return plain
+        return plain({**values, **sets})
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the solution as readable JSON that gives every class the list of its features."""
         save_json(path, "solution", self.to_dict())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Solution:
+    def load(cls, path: AnyPath) -> Solution:
         """Read a solution that `save` wrote.
 
         Raises
@@ -259,13 +256,10 @@ def _number(label: str, value: Any) -> float | None:
 
 def _points(points: Any) -> tuple[TracePoint, ...]:
     try:
-        trace = tuple(TracePoint(*point) for point in points)
+        trace = [TracePoint(*point) for point in points]
     except TypeError:
         raise InvalidSolution("A trace holds triples of seconds, objective and bound.") from None
-    return tuple(
-        TracePoint(*(_number("a value of the trace", value) for value in point))  # type: ignore[arg-type]
-        for point in trace
-    )
+    return tuple(TracePoint._make(_number("a value of the trace", v) for v in p) for p in trace)
 
 
 def _read_sets(

@@ -115,15 +115,7 @@ def subproblem(
 
 
 class Part(NamedTuple):
-    """The selections that contain `included` and otherwise only features of `free`.
-
-    Parameters
-    ----------
-    free, included
-        The features that are undecided, and those that are selected.
-    bound
-        No selection of this part has a larger Z.
-    """
+    """The selections that contain `included` and otherwise only features of `free`; Z ≤ `bound`."""
 
     free: Indices
     included: Indices

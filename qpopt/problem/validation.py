@@ -249,13 +249,12 @@ def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
         raise InvalidInstance(f"{label} is a masked array; fill in what is masked.")
     try:
         given = np.asarray(values)
-        if given.dtype.kind not in "biufO":
-            raise InvalidInstance(f"{label} must hold numbers, not {given.dtype}.")
-        array = np.array(given, dtype=np.float64, order="C")
+        numeric = given.dtype.kind in "biufO"
+        array = np.array(given, dtype=np.float64 if numeric else None, order="C")
     except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, InvalidInstance):
-            raise
         raise InvalidInstance(f"{label} must hold numbers: {error}.") from None
+    if not numeric:
+        raise InvalidInstance(f"{label} must hold numbers, not {given.dtype}.")
     bad = ~(np.abs(array) <= LARGEST)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])

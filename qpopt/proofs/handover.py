@@ -22,7 +22,7 @@ Finish = Callable[[Incumbent], None]
 def hand_over(
     incumbent: Incumbent, part: Subproblem, limits: Limits, finish: Finish, most_variables: int
 ) -> bool:
-    """Let the MIP solver look for something better in a part, for some time.
+    """Let the MIP solver look for something better in a part; tell whether it has closed the gap.
 
     Parameters
     ----------
@@ -31,17 +31,10 @@ def hand_over(
         than its best solution.
     part
         What is left, with at least one feature to select and as many free ones.
-    limits
-        When to give up, and what else holds.
-    finish
-        What lets the solver work.
+    limits, finish
+        When to give up, and what lets the solver work.
     most_variables
         Larger models are not handed over.
-
-    Returns
-    -------
-    bool
-        Whether the solver was asked and has closed the gap.
     """
     features = np.union1d(part.free, part.included)
     if len(features) * (1 + part.n_classes) > most_variables:

@@ -85,14 +85,7 @@ class Node:
     ) -> None:
         """Tighten the bound and decide features until it falls to `objective` or progress is slow.
 
-        Parameters
-        ----------
-        objective
-            The Z of a known solution; only better ones are of interest.
-        rounds
-            The most rounds to make.
-        stop
-            Asked before every step.
+        Only solutions better than `objective` are of interest; `stop` is asked before every step.
         """
         for number in range(rounds):
             if self.empty:

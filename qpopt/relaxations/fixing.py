@@ -88,12 +88,7 @@ class FeatureFixing:
     def unselectable(self, limit: float, stop: Callable[[], bool] = lambda: False) -> FixedFeatures:
         """Find features d with sᵀQs − sᵀBs ≤ limit for every selection s that contains d.
 
-        Parameters
-        ----------
-        limit
-            What is to be shown.
-        stop
-            Asked before every step; when it says so, what is found until then is returned.
+        `stop` is asked before every step; when it says so, what is found until then is returned.
         """
         n = len(self._Q)
         nothing = FixedFeatures(np.zeros(0, dtype=np.int64), np.zeros((0, n), dtype=np.float32))

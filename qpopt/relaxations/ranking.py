@@ -11,13 +11,7 @@ from qpopt.problem.subproblem import Indices, Subproblem
 
 
 class FeatureRanking:
-    """The free features of a problem, ordered by what they add to a fractional selection.
-
-    Parameters
-    ----------
-    sub
-        The problem.
-    """
+    """The free features of a subproblem, ordered by what they add to a fractional selection."""
 
     def __init__(self, sub: Subproblem) -> None:
         self._sub = sub
@@ -26,10 +20,7 @@ class FeatureRanking:
     def first(self, steps: int = 10) -> Indices:
         """Order the features, knowing nothing: by conditional gradients of the relaxed Z.
 
-        Parameters
-        ----------
-        steps
-            Steps towards better selections, starting with all features alike; more change little.
+        They start with all features alike; more steps change little.
         """
         n, m = self._sub.n_free, self._sub.n_select
         selection = np.full(n, m / n)

@@ -75,14 +75,9 @@ class Availability:
 
 
 def installed_version(package: str, module: str) -> str:
-    """Return the version of an installed package, or nothing; no part of it is loaded.
+    """Return the version of an installed package, as pip calls it; its `module` is not loaded.
 
-    Parameters
-    ----------
-    package
-        The name that pip knows.
-    module
-        A module of it.
+    Where it is not installed, the version is empty.
     """
     if find_spec(module.partition(".")[0]) is None:
         return ""

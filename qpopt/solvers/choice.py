@@ -100,14 +100,7 @@ def choose(name: str, sizes: list[Size], preference: tuple[str, ...]) -> Solver:
 def keep_quadratic(solver: Solver, sizes: list[Size], form: str = "auto") -> bool:
     """Decide whether redundancy stays a product; "auto" keeps it where the solver can take it.
 
-    Parameters
-    ----------
-    solver
-        The solver.
-    sizes
-        The size of the model with products, and that without.
-    form
-        One of `FORMS`.
+    `sizes` are that of the model with products, and that without; `form` is one of `FORMS`.
 
     Raises
     ------

@@ -6,7 +6,7 @@ The objective is scaled to whole numbers. What the rounding can amount to is add
 from __future__ import annotations
 
 import os
-from itertools import pairwise
+from math import ceil, floor
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -128,10 +128,10 @@ def scale_objective(model: CompiledModel) -> ScaledObjective:
 
 
 def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tuple[Any, list[Any]]:
-    matrix, lower, upper = model.rows
+    coefficients = model.rows.matrix.data
     if (model.kinds == Kind.CONTINUOUS).any():
         raise UnsupportedModel("cpsat takes integer variables only; use highs, scip or gurobi.")
-    if not (matrix.data == np.rint(matrix.data)).all():
+    if not (coefficients == np.rint(coefficients)).all():
         raise UnsupportedModel(
             "cpsat takes constraints with whole coefficients only; use highs, scip or gurobi."
         )
@@ -140,17 +140,11 @@ def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tupl
         built.new_int_var(int(low), int(high), "")
         for low, high in zip(np.ceil(model.lower), np.floor(model.upper), strict=True)
     ]
-    # Bounds beyond what 64 bits hold stand for none.
-    low = np.ceil(np.maximum(lower, -(2.0**62))).astype(np.int64).tolist()
-    high = np.floor(np.minimum(upper, 2.0**62)).astype(np.int64).tolist()
     weighted_sum = cp_model.LinearExpr.weighted_sum
-    ends = matrix.indptr.tolist()
-    columns = matrix.indices.tolist()
-    weights = matrix.data.astype(np.int64).tolist()
-    for row, (first, last) in enumerate(pairwise(ends)):
-        members = [variables[j] for j in columns[first:last]]
-        expression = weighted_sum(members, weights[first:last])
-        built.add_linear_constraint(expression, low[row], high[row])
+    for columns, weights, low, high in model.rows.each():
+        row = weighted_sum([variables[j] for j in columns], [int(by) for by in weights])
+        # Bounds beyond what 64 bits hold stand for none.
+        built.add_linear_constraint(row, ceil(max(low, -(2.0**62))), floor(min(high, 2.0**62)))
     used = np.flatnonzero(scaled.coefficients).tolist()
     built.maximize(weighted_sum([variables[j] for j in used], scaled.coefficients[used].tolist()))
     return built, variables

@@ -151,13 +151,8 @@ class _Callback:
 
     def _add(self, built: Any, rows: Rows) -> None:
         variables = self.x.tolist()
-        matrix = rows.matrix
-        for i, (low, high) in enumerate(zip(rows.lower, rows.upper, strict=True)):
-            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
-            row = sum(
-                value * variables[j]
-                for j, value in zip(matrix.indices[part], matrix.data[part], strict=True)
-            )
+        for columns, weights, low, high in rows.each():
+            row = sum(by * variables[j] for j, by in zip(columns, weights, strict=True))
             if np.isfinite(high):
                 built.cbLazy(row, self.codes.LESS_EQUAL, high)
             if np.isfinite(low):

@@ -92,17 +92,9 @@ def _solve(
         incumbent.offer_values(model.block("s", x))
         return separate(np.rint(x))
 
-    return solve_for(
-        incumbent,
-        solver,
-        model,
-        SolverRequest(
-            incumbent.clock.share(),
-            start=start,
-            lazy=None if separate is None else lazy,
-            on_progress=on_progress,
-        ),
-    )
+    checked = None if separate is None else lazy
+    request = SolverRequest(incumbent.clock.share(), start, checked, on_progress)
+    return solve_for(incumbent, solver, model, request)
 
 
 def solve_for(

@@ -20,18 +20,10 @@ def announced_names(group: str) -> list[str]:
 
 
 def find_announced(group: str, name: str, kind: type[T], error: type[QpoptError]) -> T:
-    """Return what a package announces under a name.
+    """Return what a package announces under a name in a group of entry points.
 
-    Parameters
-    ----------
-    group
-        The group of entry points.
-    name
-        The name in it.
-    kind
-        What it must be: such an object, or a class of them, which is then called.
-    error
-        What to raise if there is no such name, it cannot be loaded, or it is something else.
+    It must be of the kind, or a class of them, which is then called. The error is raised if there
+    is no such name, it cannot be loaded, or it is something else.
     """
     what = kind.__name__.lower()
     found = [entry for entry in entry_points(group=group) if entry.name == name]

@@ -124,12 +124,8 @@ class _Built:
             self.scip.addCons((expression <= high) >= low)
 
     def add_rows(self, rows: Rows) -> None:
-        ends = rows.matrix.indptr.tolist()
-        columns = rows.matrix.indices.tolist()
-        weights = rows.matrix.data.tolist()
-        bounds = zip(rows.lower.tolist(), rows.upper.tolist(), strict=True)
-        for first, last, (low, high) in zip(ends[:-1], ends[1:], bounds, strict=True):
-            self.constrain(self.linear(columns[first:last], weights[first:last]), low, high)
+        for columns, weights, low, high in rows.each():
+            self.constrain(self.linear(columns, weights), low, high)
 
     def values(self, solution: Any) -> Floats:
         return np.array([self.scip.getSolVal(solution, variable) for variable in self.variables])
@@ -147,9 +143,8 @@ class _Built:
         self.scip.setParam("misc/usesymmetry", 0)
         self.scip.setParam("misc/allowstrongdualreds", False)
         self.scip.setParam("misc/allowweakdualreds", False)
-        handler = _lazy_handler(self.pyscipopt, self, lazy)
         self.scip.includeConshdlr(
-            handler,
+            _lazy_handler(self.pyscipopt, self, lazy),
             "lazy",
             "constraints that are added where a solution breaks them",
             enfopriority=AFTER_ALL_OTHERS,

@@ -50,10 +50,9 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     for number, step in enumerate(certificate.steps):
         _check_shapes(instance, step)
         if set(step.included.tolist()) != included:
-            if len(step.free) or len(free) + len(included) != instance.n_select:
-                raise InvalidCertificate(f"Step {number} decides features without a reason.")
+            all_needed = not len(step.free) and len(free) + len(included) == instance.n_select
             included, free = included | free, set()
-            if set(step.included.tolist()) != included:
+            if not all_needed or set(step.included.tolist()) != included:
                 raise InvalidCertificate(f"Step {number} decides features without a reason.")
         if set(step.free.tolist()) != free and len(included) < instance.n_select:
             raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
