@@ -101,6 +101,18 @@ class DrawnBirds(Dataset[tuple[Tensor, int]]):
         Whether to keep every picture after its first use: 3 × size² bytes each, 25 MB for 2,000
         pictures of 64 × 64.
 
+    Attributes
+    ----------
+    class_names
+        What the species are called: names that say what they are.
+    attributes, attribute_names, attribute_parts
+        What they have: species × variants of all parts; what these variants are called, and the
+        part of each.
+    parts, variants
+        The names of the parts, and by these the names of their variants.
+    twins
+        The pairs of species that differ in one part only, and in which.
+
     Raises
     ------
     InvalidArgument
@@ -138,7 +150,9 @@ class DrawnBirds(Dataset[tuple[Tensor, int]]):
         self.attributes = self.species.attributes
         self.class_names = class_names(self.species)
         self.attribute_names = ATTRIBUTE_NAMES
+        self.attribute_parts = tuple(part.name for part in PARTS for _ in part.variants)
         self.parts = PART_NAMES
+        self.variants = {part.name: tuple(one.name for one in part.variants) for part in PARTS}
         self.kept: dict[int, NDArray[np.uint8]] | None = {} if cache else None
 
     def __len__(self) -> int:
@@ -164,7 +178,7 @@ class DrawnBirds(Dataset[tuple[Tensor, int]]):
     def swapped(self, index: int, part: str, variant: str) -> BirdSample:
         """Return the same picture with another variant of a part, given by its name."""
         k = _part(part)
-        known = [one.name for one in PARTS[k].variants]
+        known = self.variants[part]
         chosen = known.index(_word(f"The variant of {part}", variant, known))
         return self._sample(self._number(index), {k: chosen})
 
