@@ -104,6 +104,5 @@ class Drawing:
 
     def coverage(self) -> NDArray[np.float32]:
         """Return which share of every pixel shows each part: parts × size × size."""
-        owners = np.array(self.owners)
-        counts = [coverage(self.painted, owners == k) for k in range(len(PARTS))]
-        return (np.array(counts) / FINE**2).astype(np.float32)
+        counts = coverage(self.painted, self.owners, len(PARTS))
+        return (counts / FINE**2).astype(np.float32)

@@ -165,6 +165,19 @@ def compose(
     return (shown + background * (n_cells - n_painted)[:, :, None] + n_cells // 2) // n_cells
 
 
-def coverage(painted: NDArray[np.uint8], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many cells of every pixel show one of the chosen outlines."""
-    return pixel_sums(np.concatenate([[False], chosen]).astype(np.int64).take(painted))
+def coverage(painted: NDArray[np.uint8], owners: Sequence[int], n: int) -> NDArray[np.int64]:
+    """Return how many cells of every pixel show each owner's outlines: n × size × size.
+
+    Parameters
+    ----------
+    painted
+        As `paint` gives it.
+    owners
+        Of every outline, from 0 to n − 1; −1 for none.
+    n
+        How many owners there are, at most 7.
+    """
+    # All counts share one word, 8 bits each: there are at most 16 cells.
+    table = np.array([0] + [0 if owner < 0 else 1 << 8 * owner for owner in owners])
+    sums = pixel_sums(table.take(painted))
+    return np.stack([sums >> 8 * owner & 0xFF for owner in range(n)])

@@ -13,10 +13,16 @@ from qpopt_torch.data.birds.anatomy import PARTS
 from qpopt_torch.data.birds.body_parts import TAIL
 from qpopt_torch.data.birds.chance import Draws
 
-TRIES = 48
+TRIES = 500
 """Combinations to choose each species from."""
 APART = 3
 """Parts in which species that are no twins should differ; in two they always do."""
+
+N_VARIANTS = tuple(len(part.variants) for part in PARTS)
+
+EVEN = np.multiply.outer(N_VARIANTS, N_VARIANTS)
+np.fill_diagonal(EVEN, N_VARIANTS)
+"""One of so many species has two given variants, or one of them, if all are equally common."""
 
 Looks = tuple[int, ...]
 """The number of the variant of every part, in the order of `PARTS`."""
@@ -79,7 +85,8 @@ def make_species(n_species: int, seed: int, pairs: float) -> Species:
     """Draw species, twins first.
 
     Each is the one of some combinations that is farthest from the others, up to `APART` parts,
-    and whose variants are the rarest so far: so all variants are about equally common.
+    and whose variants come the least often together so far: so all variants are about equally
+    common, and no variant of one part goes along with one of another part.
 
     Parameters
     ----------
@@ -105,7 +112,7 @@ def make_species(n_species: int, seed: int, pairs: float) -> Species:
         draws = Draws(seed, 2, k)
         while True:
             changed = list(looks[-1])
-            n_variants = len(PARTS[part].variants)
+            n_variants = N_VARIANTS[part]
             changed[part] = (changed[part] + 1 + draws.below(n_variants - 1)) % n_variants
             if min((_apart(changed, other) for other in looks[:-1]), default=APART) > 1:
                 break
@@ -117,23 +124,19 @@ def make_species(n_species: int, seed: int, pairs: float) -> Species:
 
 def _next(looks: list[Looks], draws: Draws) -> Looks:
     """Return a further combination, at least two parts away from all others."""
-    best: tuple[int, int] | None = None
-    chosen: Looks = ()
-    tried = 0
-    while best is None or tried < TRIES:
-        tried += 1
-        one = tuple(draws.below(len(part.variants)) for part in PARTS)
-        distance = min((_apart(one, other) for other in looks), default=APART)
-        if distance < 2:
-            continue
-        # How often the variants are there already, weighed by how many the part has.
-        common = sum(
-            len(part.variants) * sum(other[k] == one[k] for other in looks) ** 2
-            for k, part in enumerate(PARTS)
-        )
-        if best is None or (min(distance, APART), -common) > best:
-            best, chosen = (min(distance, APART), -common), one
-    return chosen
+    known = np.array(looks, dtype=np.int64).reshape(-1, len(PARTS))
+    while True:
+        tried = np.array([[draws.below(n) for n in N_VARIANTS] for _ in range(TRIES)])
+        same = tried[:, None, :] == known
+        distance = np.minimum((~same).sum(axis=2).min(axis=1, initial=APART), APART)
+        # How many species have each two of the variants together, or one: the more even the
+        # better, or one variant could stand for another.
+        counts = same.astype(np.int64)
+        together = np.matmul(counts.transpose(0, 2, 1), counts)
+        common = ((together * EVEN) ** 2).sum(axis=(1, 2))
+        best = min(range(TRIES), key=lambda k: (-int(distance[k]), int(common[k])))
+        if distance[best] >= 2:
+            return tuple(tried[best].tolist())
 
 
 def _apart(one: Sequence[int], other: Sequence[int]) -> int:
@@ -142,37 +145,36 @@ def _apart(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def class_names(species: Species) -> tuple[str, ...]:
-    """Return a name for every species that no other species could have.
+    """Return a name for every species that fits no other.
 
     A name is made of variants, as few as tell the species from all others, the tail last:
-    "red-eyed fork-tail". Those of twins hold the part in which they differ.
+    "red-eyed fork-tail". Twins are named alike, by the part in which they differ and others.
     """
-    needed: dict[int, int] = {}
+    looks, tail = species.looks, PARTS.index(TAIL)
     numbers = {part.name: k for k, part in enumerate(PARTS)}
-    for pair in species.twins:
-        needed[pair.first] = needed[pair.second] = numbers[pair.part]
-    names = []
-    tail = PARTS.index(TAIL)
-    for c, own in enumerate(species.looks):
-        must = {tail, needed.get(c, tail)}
-        # Each starts with another part, or all names would tell of beaks.
-        others = [(k + c) % len(PARTS) for k in range(len(PARTS))]
-        others = [k for k in others if k not in must]
-        for n_more in range(len(must) == 1, len(others) + 1):
-            found = next(
-                (
-                    must | set(more)
-                    for more in combinations(others, n_more)
-                    if _unique(species.looks, c, must | set(more))
-                ),
-                None,
-            )
-            if found is not None:
-                break
-        assert found is not None, "all parts together are unique"
-        ordered = [*sorted(found - {tail}), tail]
-        names.append(" ".join(PARTS[k].variants[own[k]].phrase for k in ordered))
+    groups = [({pair.first, pair.second}, {numbers[pair.part], tail}) for pair in species.twins]
+    paired = {c for group, _ in groups for c in group}
+    groups += [({c}, {tail}) for c in range(len(looks)) if c not in paired]
+    names = [""] * len(looks)
+    for group, must in groups:
+        parts = _telling(looks, group, must)
+        for c in group:
+            phrases = [PARTS[k].variants[looks[c][k]].phrase for k in sorted(parts - {tail})]
+            names[c] = " ".join([*phrases, PARTS[tail].variants[looks[c][tail]].phrase])
     return tuple(names)
+
+
+def _telling(looks: Sequence[Looks], group: set[int], must: set[int]) -> set[int]:
+    """Return as few parts as tell some species from all others, two or more, `must` among them."""
+    # Each starts with another part, or all names would tell of beaks.
+    turned = [(k + min(group)) % len(PARTS) for k in range(len(PARTS))]
+    others = [k for k in turned if k not in must]
+    choices = (
+        must | set(more)
+        for n_more in range(2 - len(must), len(others) + 1)
+        for more in combinations(others, n_more)
+    )
+    return next(parts for parts in choices if all(_unique(looks, c, parts) for c in group))
 
 
 def _unique(looks: Sequence[Looks], c: int, parts: set[int]) -> bool:

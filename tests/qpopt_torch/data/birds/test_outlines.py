@@ -44,8 +44,10 @@ def test_a_square_over_a_square():
     painted = paint(points, [4, 4], 8)
     assert (painted[:4, :4] == 2).all()
     assert (painted == 1).sum() == 36 - 9
-    shares = coverage(painted, np.array([True, False]))
-    assert shares.tolist() == [[0, 9], [9, 9]]
+    # The first belongs to the last of seven, the second to none.
+    shares = coverage(painted, [6, -1], 7)
+    assert shares[6].tolist() == [[0, 9], [9, 9]]
+    assert not shares[:6].any()
     background = np.full((2, 2, 3), 16)
     picture = compose(painted, np.array([(160, 0, 16), (255, 254, 253)]), background)
     assert picture[0, 0].tolist() == [255, 254, 253]
