@@ -35,7 +35,7 @@ class Answers:
     Parameters
     ----------
     features
-        Normalised as the head adds them up, pictures × features: in standard deviations.
+        Pictures × features, normalised as the head adds them up.
     logits
         Pictures × classes.
     """
@@ -76,6 +76,15 @@ class Interventions:
     without: dict[str, Answers]
     swapped: dict[str, Answers]
     elsewhere: Answers
+
+    def fallen(self, changed: Answers) -> Floats:
+        """Return how far features fall by a change, in their standard deviations as they are.
+
+        Those that the head divides by are of the time before fine-tuning.
+        """
+        spread = self.whole.features.std(axis=0)
+        drops: Floats = self.whole.features - changed.features
+        return drops / np.where(spread > 0, spread, 1.0)
 
 
 @dataclass(frozen=True)
@@ -180,7 +189,7 @@ def feature_effects(seen: Interventions, alignment: PartAlignment) -> tuple[Feat
         others = parts[alignment.best] != part
         figures = []
         for changed in (seen.without[part], seen.swapped[part]):
-            fallen = (seen.whole.features - changed.features)[rows]
+            fallen = seen.fallen(changed)[rows]
             moved = np.abs(fallen[:, others]).mean() if others.any() else np.nan
             flipped = (seen.whole.predictions != changed.predictions)[rows]
             figures.append((fallen[:, j].mean(), moved, flipped.mean()))
@@ -218,7 +227,7 @@ def single_deletion(seen: Interventions, alignment: PartAlignment, assignment: F
 def background_independence(seen: Interventions) -> BackgroundIndependence:
     """Return what another background does to features and predictions."""
     kept = seen.whole.predictions == seen.elsewhere.predictions
-    moved = np.abs(seen.whole.features - seen.elsewhere.features)
+    moved = np.abs(seen.fallen(seen.elsewhere))
     return BackgroundIndependence(100.0 * float(kept.mean()), float(moved.mean()))
 
 

@@ -47,17 +47,21 @@ def seen():
 def test_a_feature_falls_with_its_part():
     eye, tail = feature_effects(seen(), ALIGNMENT)
     assert (eye.feature, eye.variant, tail.feature, tail.variant) == (0, 0, 1, 2)
+    # The deviations of 2, 1, −1 and of 1, 1, 2 and 0, 1, 1.
+    own, tails = np.sqrt(14) / 3, np.sqrt(2) / 3
     # The eye taken off: 3 and 1 lower in the pictures that had a red one; the tail's moves by 0
     # and 0.5; the second prediction changes. Exchanged, here: nothing.
-    assert (eye.drop_without, eye.others_without, eye.changed_without) == (2, 0.25, 0.5)
+    assert eye.drop_without == pytest.approx(2 / own)
+    assert eye.others_without == pytest.approx(0.25 / tails)
+    assert eye.changed_without == 0.5
     assert (eye.drop_swapped, eye.others_swapped, eye.changed_swapped) == (0, 0, 0)
     # The tail taken off: 2, 1 and 2 lower; nothing else moves; two predictions change.
-    assert tail.drop_without == pytest.approx(5 / 3)
+    assert tail.drop_without == pytest.approx(5 / 3 / tails)
     assert tail.others_without == 0
     assert tail.changed_without == pytest.approx(2 / 3)
-    # Exchanged: 0, 0.5 and 0; features 0 and 2 move by 3, 0, 1, 0, 0 and 1.
-    assert tail.drop_swapped == pytest.approx(0.5 / 3)
-    assert tail.others_swapped == pytest.approx(5 / 6)
+    # Exchanged: 0, 0.5 and 0; feature 0 moves by 3, 1 and 0, feature 2 by 0, 0 and 1.
+    assert tail.drop_swapped == pytest.approx(0.5 / 3 / tails)
+    assert tail.others_swapped == pytest.approx((4 / own + 1 / tails) / 6)
     assert tail.changed_swapped == pytest.approx(1 / 3)
 
 
@@ -80,7 +84,8 @@ def test_single_deletion_compares_ranks():
 def test_background_independence():
     found = background_independence(seen())
     assert found.kept == pytest.approx(200 / 3)
-    assert found.moved == pytest.approx(0.9 / 9)
+    # Feature 2, whose deviation is √2 / 3, moves by 0.9 in one of nine cases.
+    assert found.moved == pytest.approx(0.9 * 3 / np.sqrt(2) / 9)
 
 
 def test_intervene_shows_what_it_says():
