@@ -83,8 +83,9 @@ class Interventions:
         Those that the head divides by are of the time before fine-tuning.
         """
         spread = self.whole.features.std(axis=0)
-        drops: Floats = self.whole.features - changed.features
-        return drops / np.where(spread > 0, spread, 1.0)
+        drops = self.whole.features - changed.features
+        in_deviations: Floats = drops / np.where(spread > 0, spread, 1.0)
+        return in_deviations
 
 
 @dataclass(frozen=True)

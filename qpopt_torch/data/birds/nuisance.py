@@ -42,16 +42,16 @@ class Nuisance:
         Chance that the bird sits on a twig.
     """
 
-    turn: float = 24.0
-    pose: float = 18.0
-    size: float = 0.2
-    place: float = 0.08
+    turn: float = 18.0
+    pose: float = 15.0
+    size: float = 0.15
+    place: float = 0.07
     mirror: float = 0.5
     plumage: float = 1.0
-    tint: float = 0.12
-    light: float = 0.18
+    tint: float = 0.1
+    light: float = 0.15
     noise: float = 4.0
-    clutter: float = 1.0
+    clutter: float = 0.9
     perch: float = 0.6
 
     def __post_init__(self) -> None:
