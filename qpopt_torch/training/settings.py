@@ -106,7 +106,7 @@ class DenseTraining(Schedule):
     Parameters
     ----------
     lr, head_lr
-        Learning rates of the head and of the rest of the network, the latter first.
+        Learning rates of all that comes before the head, and of the head.
     dropout
         Chance that a feature is left out in front of the head.
     """

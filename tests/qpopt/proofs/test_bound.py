@@ -73,8 +73,8 @@ def test_bad_arguments(arguments, message):
 
 def test_growing_candidate_sets_are_not_taken_for_a_standstill():
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
-    at_once = bound(instance, kind="semidefinite", time_limit=5)
+    at_once = bound(instance, kind="semidefinite", time_limit=60)
     stages = RootParams(candidates=((15, ProofParams().to_the_end.rounds + 3),))
-    incumbent = Incumbent(instance, Limits(5))
+    incumbent = Incumbent(instance, Limits(60))
     Proof(incumbent, params=ProofParams(root=stages)).run([Root(certified=True, branches=False)])
     assert incumbent.bound == pytest.approx(at_once.value, rel=1e-3)
