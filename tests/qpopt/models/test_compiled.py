@@ -49,3 +49,13 @@ def test_further_rows_come_last_and_leave_the_model_alone():
     assert longer.rows.lower.tolist() == [-np.inf, 2]
     assert longer.rows.upper.tolist() == [1, np.inf]
     assert model.rows.n_rows == 1
+
+
+def test_rows_come_one_by_one_with_their_sides():
+    matrix = sparse.csr_array([[1.0, 0.0, -2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
+    rows = Rows(matrix, np.array([-np.inf, 0.0, 1.0]), np.array([4.0, 0.0, np.inf]))
+    assert [*rows.each()] == [
+        ([0, 2], [1.0, -2.0], -np.inf, 4.0),
+        ([], [], 0.0, 0.0),
+        ([1], [3.0], 1.0, np.inf),
+    ]
