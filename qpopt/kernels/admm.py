@@ -6,7 +6,7 @@ import numba
 
 
 @numba.njit(cache=True, fastmath=True)
-def split_slack(iterate, inverse, t, m):  # type: ignore[no-untyped-def]
+def split_slack(iterate, inverse, t, m):
     """Find the best N ≥ 0 for the current y and S, and the matrix W whose positive part is next S.
 
     The dual slack is D = ½(y_i + y_j) − G_ij off the diagonal and (1 − m) y_i + t − G_ii on it;

@@ -18,7 +18,7 @@ NEARLY_INFINITE = np.int64(2**61)
 
 
 @numba.njit(cache=True)
-def uniqueness_cost(problem, state, auction, place, entering):  # type: ignore[no-untyped-def]
+def uniqueness_cost(problem, state, auction, place, entering):
     """Return the estimate for the state that a swap would lead to; `place` −1 means no swap.
 
     Afterwards `auction.paid` tells how much every class pays.
@@ -61,7 +61,7 @@ def uniqueness_cost(problem, state, auction, place, entering):  # type: ignore[n
 
 
 @numba.njit(cache=True)
-def _open(entered, names, price, owner, stamp, best_name, waiting):  # type: ignore[no-untyped-def]
+def _open(entered, names, price, owner, stamp, best_name, waiting):
     """Give every class its best set; list the classes that come too late, return their number."""
     n_waiting = 0
     for c in range(best_name.shape[0]):
@@ -78,9 +78,7 @@ def _open(entered, names, price, owner, stamp, best_name, waiting):  # type: ign
 
 
 @numba.njit(cache=True)
-def _rename(  # type: ignore[no-untyped-def]
-    top_value, top_place, selected, key, k, place, entering, came, gone, best_name
-):
+def _rename(top_value, top_place, selected, key, k, place, entering, came, gone, best_name):
     """Change the names of the classes' best sets to those after a swap."""
     key_came, key_gone = key[entering], key[selected[place]]
     for c in range(best_name.shape[0]):
@@ -97,7 +95,7 @@ def _rename(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _slot(entered, names, stamp, name):  # type: ignore[no-untyped-def]
+def _slot(entered, names, stamp, name):
     """Return the slot that holds a set, or the empty one where it belongs."""
     mask = np.uint64(names.shape[0] - 1)
     slot = (name ^ (name >> np.uint64(32))) & mask
@@ -107,9 +105,7 @@ def _slot(entered, names, stamp, name):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _list_after(  # type: ignore[no-untyped-def]
-    top_value, top_place, selected, key, place, x, key_came, list_value, list_key
-):
+def _list_after(top_value, top_place, selected, key, place, x, key_came, list_value, list_key):
     """List the best values of a class after a swap, falling, and the keys of their features."""
     most = list_value.shape[0]
     n = 0
@@ -129,9 +125,7 @@ def _list_after(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _bid(  # type: ignore[no-untyped-def]
-    value, key, entered, names, price, owner, paid, stamp, name, c, k, step, last
-):
+def _bid(value, key, entered, names, price, owner, paid, stamp, name, c, k, step, last):
     """Let a class take what leaves it best off; return the class that loses its set, or −1.
 
     The `last` bids of an auction that takes too long go to free sets only.

@@ -10,7 +10,7 @@ PLACES = 63
 
 
 @numba.njit(cache=True)
-def better_selections(problem, stack, limit, steps, found):  # type: ignore[no-untyped-def]
+def better_selections(problem, stack, limit, steps, found):
     """Go on with the depth-first search until `found` is full or `steps` are made.
 
     Parameters
@@ -71,7 +71,7 @@ def better_selections(problem, stack, limit, steps, found):  # type: ignore[no-u
 
 
 @numba.njit(cache=True)
-def _sort_by_gain(problem, stack, depth):  # type: ignore[no-untyped-def]
+def _sort_by_gain(problem, stack, depth):
     k, top, gains = problem.n_per_class, stack.top[depth], stack.gains[depth]
     candidates, linear, relaxed = stack.candidates[depth], stack.linear[depth], stack.relaxed[depth]
     for i in range(stack.lengths[depth]):
@@ -92,7 +92,7 @@ def _sort_by_gain(problem, stack, depth):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _largest_sum(values, count):  # type: ignore[no-untyped-def]
+def _largest_sum(values, count):
     """Return the sum of the largest `count` values."""
     largest = np.full(count, -np.inf)
     for value in values:
@@ -110,7 +110,7 @@ def _largest_sum(values, count):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _choose(problem, stack, depth, i):  # type: ignore[no-untyped-def]
+def _choose(problem, stack, depth, i):
     """Fill in the next depth: the i-th candidate is chosen, those before it are not."""
     k, d, new = problem.n_per_class, stack.candidates[depth, i], depth + 1
     top, places = stack.top[depth], stack.places[depth]
@@ -138,7 +138,7 @@ def _choose(problem, stack, depth, i):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _sets_with(column, top, places, k, place, sets, regret):  # type: ignore[no-untyped-def]
+def _sets_with(column, top, places, k, place, sets, regret):
     """Name the best set of every class once the last feature is chosen, and what leaving it costs.
 
     The best other set differs in one feature: the last one for the next one.
@@ -158,7 +158,7 @@ def _sets_with(column, top, places, k, place, sets, regret):  # type: ignore[no-
 
 
 @numba.njit(cache=True)
-def _least_loss(sets, regret):  # type: ignore[no-untyped-def]
+def _least_loss(sets, regret):
     """Return what uniqueness costs at the least: of the classes with one set, one may keep it."""
     n = sets.shape[0]
     loss = 0.0

@@ -10,7 +10,7 @@ from qpopt.kernels.tabu import BARRED
 
 
 @numba.njit(cache=True, nogil=True)
-def fill(problem, selected, n_have, allowed, breadth, random):  # type: ignore[no-untyped-def]
+def fill(problem, selected, n_have, allowed, breadth, random):
     """Add features to the first `n_have` of `selected` until it is full.
 
     Each time one of the `breadth` features with the largest marginal gain is drawn; 1 is the plain
@@ -45,7 +45,7 @@ def fill(problem, selected, n_have, allowed, breadth, random):  # type: ignore[n
 
 
 @numba.njit(cache=True)
-def _improve(row, top, x, score):  # type: ignore[no-untyped-def]
+def _improve(row, top, x, score):
     """Let a class use a value if it is large enough, and lower the scores accordingly."""
     k = top.shape[0]
     if x <= top[k - 1]:
@@ -63,7 +63,7 @@ def _improve(row, top, x, score):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _largest(score, best):  # type: ignore[no-untyped-def]
+def _largest(score, best):
     """Find the features with the largest scores, falling; return how many are not barred."""
     n_best = 0
     for j in range(score.shape[0]):

@@ -14,7 +14,7 @@ import numpy as np
 
 
 @numba.njit(cache=True)
-def best_subsets(values, size, count):  # type: ignore[no-untyped-def]
+def best_subsets(values, size, count):
     """Return the best subsets of falling `values`, by sum: positions, one subset a row.
 
     Every subset but the first has one parent: the lowest position that is not at its start moves
@@ -50,9 +50,7 @@ def best_subsets(values, size, count):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def insert_units(  # type: ignore[no-untyped-def]
-    pending, first, sets, values, lengths, complete, owner, owner_value, utility
-):
+def insert_units(pending, first, sets, values, lengths, complete, owner, owner_value, utility):
     """Give each pending unit a set along a cheapest alternating path, while the lists suffice.
 
     Parameters

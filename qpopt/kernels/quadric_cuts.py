@@ -10,7 +10,7 @@ import numpy as np
 
 
 @numba.njit(cache=True)
-def _value(M, entries, r):  # type: ignore[no-untyped-def]
+def _value(M, entries, r):
     total = 0.0
     for e in range(entries.start[r], entries.start[r + 1]):
         total += entries.weight[e] * M[entries.row[e], entries.column[e]]
@@ -18,7 +18,7 @@ def _value(M, entries, r):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _add(M, entries, r, factor):  # type: ignore[no-untyped-def]
+def _add(M, entries, r, factor):
     for e in range(entries.start[r], entries.start[r + 1]):
         i, j = entries.row[e], entries.column[e]
         change = factor * entries.weight[e]
@@ -30,7 +30,7 @@ def _add(M, entries, r, factor):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def cut_values(M, entries):  # type: ignore[no-untyped-def]
+def cut_values(M, entries):
     """Return Σ weight · M[row, column] over the entries of every cut."""
     result = np.empty(len(entries.squares))
     for r in range(len(result)):
@@ -39,7 +39,7 @@ def cut_values(M, entries):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def add_cuts(M, entries, factor):  # type: ignore[no-untyped-def]
+def add_cuts(M, entries, factor):
     """Add Σ_r factor_r · (the symmetric matrix of cut r) to M."""
     for r in range(len(factor)):
         if factor[r] != 0.0:
@@ -47,7 +47,7 @@ def add_cuts(M, entries, factor):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def sweep_cuts(M, entries, prices, multipliers):  # type: ignore[no-untyped-def]
+def sweep_cuts(M, entries, prices, multipliers):
     """Choose the best multiplier of one cut after the other, the others being as they are.
 
     Parameters
@@ -65,7 +65,7 @@ def sweep_cuts(M, entries, prices, multipliers):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _grow(X, sign, pull, level, members, size, all_moves, least_gain):  # type: ignore[no-untyped-def]
+def _grow(X, sign, pull, level, members, size, all_moves, least_gain):
     """Change a cut, one feature at a time, while X violates it more; return (level, size).
 
     Parameters
@@ -117,7 +117,7 @@ def _grow(X, sign, pull, level, members, size, all_moves, least_gain):  # type: 
 
 
 @numba.njit(cache=True)
-def _violation(X, sign, pull, level, members):  # type: ignore[no-untyped-def]
+def _violation(X, sign, pull, level, members):
     """Return the left side minus the right side of a cut."""
     value = -0.5 * level * (level + 1)
     for d in members:
@@ -128,7 +128,7 @@ def _violation(X, sign, pull, level, members):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def grow_cuts(X, partners, highest, largest, lowest_violation, least_gain):  # type: ignore[no-untyped-def]
+def grow_cuts(X, partners, highest, largest, lowest_violation, least_gain):
     """Look for violated cuts from many starts.
 
     Every feature i starts one search in `minus` with each of its partners in `plus`, first with

@@ -7,7 +7,7 @@ import numpy as np
 
 
 @numba.njit(cache=True)
-def next_random(state):  # type: ignore[no-untyped-def]
+def next_random(state):
     """Advance a one-element uint64 state that is not 0, and return 63 random bits."""
     x = state[0]
     x ^= x << np.uint64(13)

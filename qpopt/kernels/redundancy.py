@@ -12,7 +12,7 @@ TILE_COLUMNS = 512
 
 
 @numba.njit(cache=True)
-def positive_gram(units):  # type: ignore[no-untyped-def]
+def positive_gram(units):
     """Return max(0, units' units) without its diagonal, each sum taken row by row.
 
     Works in tiles that stay in the first-level cache.
@@ -39,7 +39,7 @@ def positive_gram(units):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def greedy_clique(adjacent, fixed, allowed, size):  # type: ignore[no-untyped-def]
+def greedy_clique(adjacent, fixed, allowed, size):
     """Drop the node with the fewest neighbours until the rest is a clique or too small.
 
     Returns the clique as a mask; it holds fewer than `size` nodes when none was found.
@@ -74,7 +74,7 @@ def greedy_clique(adjacent, fixed, allowed, size):  # type: ignore[no-untyped-de
 
 
 @numba.njit(cache=True)
-def tabu_clique(adjacent, fixed, allowed, members, steps, patience, state):  # type: ignore[no-untyped-def]
+def tabu_clique(adjacent, fixed, allowed, members, steps, patience, state):
     """Look for a clique among subsets of one size by swapping one node in and one out.
 
     Each step takes out a member with the fewest neighbours inside and takes in a node with the
@@ -191,7 +191,7 @@ def tabu_clique(adjacent, fixed, allowed, members, steps, patience, state):  # t
 
 
 @numba.njit(cache=True)
-def _count_degrees(adjacent, members, degree):  # type: ignore[no-untyped-def]
+def _count_degrees(adjacent, members, degree):
     """Fill in how many members every node is joined to; return the edges among the members."""
     degree[:] = 0
     for member in members:
@@ -204,7 +204,7 @@ def _count_degrees(adjacent, members, degree):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _rebuild(adjacent, fixed, allowed, members, inside, degree, moves, candidates, state):  # type: ignore[no-untyped-def]
+def _rebuild(adjacent, fixed, allowed, members, inside, degree, moves, candidates, state):
     """Start over with the fixed nodes, then always the best-joined node that moved least."""
     n = adjacent.shape[0]
     inside[:] = False

@@ -12,7 +12,7 @@ import numpy as np
 
 
 @numba.njit(cache=True)
-def _top(columns, c, X, i, scale, given):  # type: ignore[no-untyped-def]
+def _top(columns, c, X, i, scale, given):
     """Return (what class c gains, its threshold) where i is selected, or where it is not.
 
     The selection is row i of X, or the diagonal without row i; both add up to `scale` times a
@@ -40,7 +40,7 @@ def _top(columns, c, X, i, scale, given):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def best_splits(columns, X, n_best, low):  # type: ignore[no-untyped-def]
+def best_splits(columns, X, n_best, low):
     """Find the features whose split makes the cut of every class strongest at X.
 
     Features with a diagonal nearer than `low` to 0 or 1 are not tried. Returns, classes × n_best
@@ -72,7 +72,7 @@ def best_splits(columns, X, n_best, low):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _value(order, values, i, above, below, k, M, diagonal):  # type: ignore[no-untyped-def]
+def _value(order, values, i, above, below, k, M, diagonal):
     """Return what a cut gives at M.
 
     The diagonal of M is `diagonal`, whose last entry, one more, stands for the number 1.
@@ -96,7 +96,7 @@ def _value(order, values, i, above, below, k, M, diagonal):  # type: ignore[no-u
 
 
 @numba.njit(cache=True)
-def _add(order, values, i, above, below, k, weight, M, diagonal):  # type: ignore[no-untyped-def]
+def _add(order, values, i, above, below, k, weight, M, diagonal):
     """Add weight · (the matrix of a cut) to M, whose diagonal is as for `_value`."""
     n = M.shape[0]
     diagonal[n] += weight * k * below
@@ -122,7 +122,7 @@ def _add(order, values, i, above, below, k, weight, M, diagonal):  # type: ignor
 
 
 @numba.njit(cache=True)
-def _diagonal(M, n_select):  # type: ignore[no-untyped-def]
+def _diagonal(M, n_select):
     """Return the diagonal of M, and tr M / n_select, which stands for 1."""
     result = np.empty(M.shape[0] + 1)
     for d in range(M.shape[0]):
@@ -132,14 +132,14 @@ def _diagonal(M, n_select):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _spread(diagonal, n_select):  # type: ignore[no-untyped-def]
+def _spread(diagonal, n_select):
     """Share what stands for 1 out over the diagonal."""
     diagonal[:-1] += diagonal[-1] / n_select
     diagonal[-1] = diagonal[:-1].sum() / n_select
 
 
 @numba.njit(cache=True)
-def split_values(columns, cuts, M):  # type: ignore[no-untyped-def]
+def split_values(columns, cuts, M):
     """Return what every cut gives at M; a constant counts as itself times tr M / n_select."""
     diagonal = _diagonal(M, columns.n_select)
     result = np.empty(len(cuts.classes))
@@ -153,7 +153,7 @@ def split_values(columns, cuts, M):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def add_splits(columns, cuts, factor, M):  # type: ignore[no-untyped-def]
+def add_splits(columns, cuts, factor, M):
     """Add Σ_r factor_r · (the symmetric matrix of cut r) to M."""
     diagonal = np.zeros(M.shape[0] + 1)
     for r in range(len(factor)):
@@ -169,7 +169,7 @@ def add_splits(columns, cuts, factor, M):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def share_curvatures(columns, cuts, start, power_steps):  # type: ignore[no-untyped-def]
+def share_curvatures(columns, cuts, start, power_steps):
     """Estimate how strongly the shares of every class act: ‖T Tᵀ‖, by a power iteration.
 
     T takes a matrix to the cuts of the class less their average.
@@ -215,7 +215,7 @@ def share_curvatures(columns, cuts, start, power_steps):  # type: ignore[no-unty
 
 
 @numba.njit(cache=True)
-def sweep_shares(columns, cuts, start, left, lengths, shares, residual):  # type: ignore[no-untyped-def]
+def sweep_shares(columns, cuts, start, left, lengths, shares, residual):
     """Move the shares of one class after the other so that the residual becomes smaller.
 
     Parameters
@@ -260,7 +260,7 @@ def sweep_shares(columns, cuts, start, left, lengths, shares, residual):  # type
 
 
 @numba.njit(cache=True)
-def project_shares(shares):  # type: ignore[no-untyped-def]
+def project_shares(shares):
     """Replace shares by the nearest ones that are ≥ 0 and add up to 1."""
     # Only differences matter, and after this they are exact however large the shares are.
     shares -= shares.max()

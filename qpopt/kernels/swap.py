@@ -10,7 +10,7 @@ NOTHING = np.int32(-(2**29))
 
 
 @numba.njit(cache=True)
-def rebuild(problem, state):  # type: ignore[no-untyped-def]
+def rebuild(problem, state):
     """Fill in the state of the selection in `state.selected`."""
     n_classes, n_features = problem.A.shape
     n_select = state.selected.shape[0]
@@ -47,7 +47,7 @@ def rebuild(problem, state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def rank_all(values, top_value, top_place):  # type: ignore[no-untyped-def]
+def rank_all(values, top_value, top_place):
     """Find the largest values, falling; equal ones in the order of their places."""
     n_top = top_value.shape[0]
     top_value[:] = NOTHING
@@ -66,7 +66,7 @@ def rank_all(values, top_value, top_place):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def swap(problem, state, place, entering, work):  # type: ignore[no-untyped-def]
+def swap(problem, state, place, entering, work):
     """Put the feature `entering` in the place of the one that is there.
 
     `work` is scratch space for one value a feature.
@@ -112,7 +112,7 @@ def swap(problem, state, place, entering, work):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _rank_again(values, top_value, top_place, place, x, listed):  # type: ignore[no-untyped-def]
+def _rank_again(values, top_value, top_place, place, x, listed):
     """Update the ranking of a class in which `place` has got the value `x`."""
     n_top = top_value.shape[0]
     n_known = n_top
@@ -148,7 +148,7 @@ def _rank_again(values, top_value, top_place, place, x, listed):  # type: ignore
 
 
 @numba.njit(cache=True)
-def _follow(problem, state, c, place, leaving, before_value, before_place, work):  # type: ignore[no-untyped-def]
+def _follow(problem, state, c, place, leaving, before_value, before_place, work):
     """Carry a change of the ranking of class `c` into everything that sums over classes."""
     k = problem.n_per_class
     top_value, top_place = state.top_value[c], state.top_place[c]
@@ -174,7 +174,7 @@ def _follow(problem, state, c, place, leaving, before_value, before_place, work)
 
 
 @numba.njit(cache=True)
-def _compare(row, t_old, u_old, t_new, u_new, gain, difference):  # type: ignore[no-untyped-def]
+def _compare(row, t_old, u_old, t_new, u_new, gain, difference):
     """Fill in how the clamped values of a class change, and update the gains."""
     rise = np.int32(t_new - t_old)
     for j in range(row.shape[0]):
@@ -184,7 +184,7 @@ def _compare(row, t_old, u_old, t_new, u_new, gain, difference):  # type: ignore
 
 
 @numba.njit(cache=True)
-def _holds(places, k, place):  # type: ignore[no-untyped-def]
+def _holds(places, k, place):
     found = False
     for rank in range(k):
         found |= places[rank] == place
@@ -192,18 +192,18 @@ def _holds(places, k, place):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _add(target, values):  # type: ignore[no-untyped-def]
+def _add(target, values):
     for j in range(target.shape[0]):
         target[j] += values[j]
 
 
 @numba.njit(cache=True)
-def _add_clamped(target, row, t, u):  # type: ignore[no-untyped-def]
+def _add_clamped(target, row, t, u):
     for j in range(target.shape[0]):
         target[j] += min(max(row[j], u), t)
 
 
 @numba.njit(cache=True)
-def _subtract_clamped(target, row, t, u):  # type: ignore[no-untyped-def]
+def _subtract_clamped(target, row, t, u):
     for j in range(target.shape[0]):
         target[j] -= min(max(row[j], u), t)

@@ -20,7 +20,7 @@ WIDEST_MARGIN = 2**28
 
 
 @numba.njit(cache=True, nogil=True)
-def tabu_search(problem, state, memory, auction, steps, patience):  # type: ignore[no-untyped-def]
+def tabu_search(problem, state, memory, auction, steps, patience):
     """Make up to `steps` swaps, or fewer when the best is not improved for `patience` of them.
 
     Returns the number of steps made. Resumes exactly where the last call stopped.
@@ -50,7 +50,7 @@ def tabu_search(problem, state, memory, auction, steps, patience):  # type: igno
 
 
 @numba.njit(cache=True)
-def _best_swap(problem, state, memory, auction, clock, current):  # type: ignore[no-untyped-def]
+def _best_swap(problem, state, memory, auction, clock, current):
     """Return place, entering feature and estimate of the best swap that is not barred."""
     n_select = state.selected.shape[0]
     weight, loss, peak = memory.weight, memory.loss, memory.peak
@@ -87,7 +87,7 @@ def _best_swap(problem, state, memory, auction, clock, current):  # type: ignore
 
 
 @numba.njit(cache=True)
-def _weigh(problem, state, memory, auction, clock):  # type: ignore[no-untyped-def]
+def _weigh(problem, state, memory, auction, clock):
     """Fill in the weight of every entering feature and the loss of every place.
 
     Returns how many features are barred only for a while; they are listed in `memory.barred`.
@@ -121,7 +121,7 @@ def _weigh(problem, state, memory, auction, clock):  # type: ignore[no-untyped-d
 
 
 @numba.njit(cache=True)
-def _largest_sum(first, second):  # type: ignore[no-untyped-def]
+def _largest_sum(first, second):
     largest = np.int32(-(2**31))
     for j in range(first.shape[0]):
         largest = max(largest, np.int32(first[j] + second[j]))
@@ -129,7 +129,7 @@ def _largest_sum(first, second):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _collect(state, memory, clock, threshold):  # type: ignore[no-untyped-def]
+def _collect(state, memory, clock, threshold):
     """List the swaps that are not barred and weigh at least `threshold`."""
     n_found, most = 0, memory.params.most_near
     for place in range(state.selected.shape[0]):
@@ -146,7 +146,7 @@ def _collect(state, memory, clock, threshold):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _aspire(problem, state, memory, n_found, n_barred, clock, needed):  # type: ignore[no-untyped-def]
+def _aspire(problem, state, memory, n_found, n_barred, clock, needed):
     """Append the barred swaps that lead to a new best if uniqueness costs no more than now."""
     capacity = memory.candidate.shape[0]
     for place in range(state.selected.shape[0]):
@@ -171,7 +171,7 @@ def _aspire(problem, state, memory, n_found, n_barred, clock, needed):  # type: 
 
 
 @numba.njit(cache=True)
-def _change(problem, state, place, j):  # type: ignore[no-untyped-def]
+def _change(problem, state, place, j):
     """Return by how much a swap changes Z without uniqueness."""
     d = state.selected[place]
     return (
@@ -186,7 +186,7 @@ def _change(problem, state, place, j):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _remember(state, problem, memory, estimate):  # type: ignore[no-untyped-def]
+def _remember(state, problem, memory, estimate):
     """Keep the selection if it is among the best of this search."""
     worst = 0
     name = np.uint64(0)
