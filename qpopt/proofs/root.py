@@ -22,6 +22,9 @@ DEFAULTS = RootParams()
 
 ENDLESS = Clock(Limits())
 
+COST = 2.4
+"""The time of a step grows with this power of the features, somewhat below its cube."""
+
 
 class RootBound:
     """The best bound of an instance so far, and the means to improve it.
@@ -138,7 +141,7 @@ class RootBound:
         current = self._current(clock)
         steps, began = self._steps_per_round(current), clock.seconds
         current.round(steps, lambda: clock.over)
-        self._step_seconds = (clock.seconds - began) / (steps * current.sub.n_free**3)
+        self._step_seconds = (clock.seconds - began) / steps
         if current.sub.n_free == self._sub.n_free:
             estimate = self.latest = current.estimate()
             if estimate + self.params.worth_proving * abs(estimate) < self._rest:
@@ -229,14 +232,12 @@ class RootBound:
         return still or clock.seconds >= self._stage_ends
 
     def _too_late(self, clock: Clock) -> bool:
-        """Tell whether what is left of the time is needed to come to all features.
-
-        Larger matrices take less than the cube of their size, so this errs on the safe side.
-        """
+        """Tell whether what is left of the time is needed to come to all features."""
         if clock.remaining is None:
             return False
+        growth = self._sub.n_free / self._current().sub.n_free
         steps = self.params.semidefinite.steps_to_settle + 2 * self.params.least_steps
-        return clock.remaining < steps * self._step_seconds * self._sub.n_free**3
+        return clock.remaining < steps * self._step_seconds * growth**COST
 
     def _grow(self, clock: Clock) -> None:
         current = self._current()
