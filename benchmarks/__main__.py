@@ -49,16 +49,7 @@ def show_list(
     library = Library()
     entries = library.select(_words(suite)) if suite else list(library.entries.values())
     table = Table(box=None)
-    for heading in (
-        "instance",
-        "class",
-        "size",
-        "select",
-        "density",
-        "status",
-        "best known",
-        "gap",
-    ):
+    for heading in "instance", "class", "size", "select", "density", "status", "best known", "gap":
         table.add_column(heading, no_wrap=True)
     for entry in entries:
         table.add_row(

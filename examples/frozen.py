@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 import qpopt_torch
 from qpopt import solve
+from qpopt_torch.metrics import Accuracy
 
 USAGE = """%(prog)s FILE [options]
 FILE is an .npz file with `features` (samples × features), `labels` (the class of every sample,
@@ -45,8 +46,7 @@ def linear_probe(
             optimizer.step()
             cosine.step()
     with torch.no_grad():
-        guesses = probe((test[0] - mean) / std).argmax(1)
-    return float((guesses == test[1]).double().mean())
+        return Accuracy.of(probe((test[0] - mean) / std), test[1])
 
 
 def main() -> None:
@@ -81,13 +81,13 @@ def main() -> None:
     solution = solve(instance, method="search", time_limit=given.time_limit, seed=given.seed)
     head = qpopt_torch.SparseHead.from_solution(solution, statistics.mean, statistics.std)
     with torch.no_grad():
-        plain = float((head.eval()(test[0]).argmax(1) == test[1]).double().mean())
+        plain = Accuracy.of(head.eval()(test[0]), test[1])
     print(f"selection, untrained {100 * plain:.1f} %", flush=True)
 
     settings = qpopt_torch.AdapterTraining(kind=given.adapter, seed=given.seed)
     qpopt_torch.train_adapter(head, features, labels, settings)
     with torch.no_grad():
-        adapted = float((head(test[0]).argmax(1) == test[1]).double().mean())
+        adapted = Accuracy.of(head(test[0]), test[1])
     print(
         f"{given.adapter} adapter, {given.n_per_class} of {given.n_select} features for every "
         f"class   {100 * adapted:.1f} %"

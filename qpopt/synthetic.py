@@ -82,9 +82,8 @@ def generate(
         raise InvalidInstance(
             f"structure must be one of {', '.join(STRUCTURES)}, not {structure!r}."
         )
-    labels = ("n_features", "n_classes", "n_select", "n_per_class")
-    counts = (n_features, n_classes, n_select, n_per_class)
-    sizes = Sizes(*(validation.count(label, n) for label, n in zip(labels, counts, strict=True)))
+    given = Sizes(n_features, n_classes, n_select, n_per_class)
+    sizes = Sizes(*map(validation.count, Sizes._fields, given))
     validation.check_counts(*sizes)
     rng = np.random.default_rng(validation.whole_number("seed", seed, error=InvalidInstance))
     A, b, own = STRUCTURES[structure](rng, sizes)

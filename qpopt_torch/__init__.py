@@ -8,6 +8,8 @@ compactness.
 """
 
 from qpopt_torch import explain
+from qpopt_torch.data.birds.nuisance import Nuisance
+from qpopt_torch.data.drawn_birds import DrawnBirds
 from qpopt_torch.errors import LoaderError, ModelError, TrainingError
 from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.metrics.evaluate import evaluate
@@ -36,6 +38,7 @@ __all__ = [
     "Adapter",
     "AdapterTraining",
     "DenseTraining",
+    "DrawnBirds",
     "Features",
     "FineTuning",
     "Head",
@@ -44,6 +47,7 @@ __all__ = [
     "LoaderError",
     "Metrics",
     "ModelError",
+    "Nuisance",
     "SparseClassifier",
     "SparseHead",
     "Statistics",

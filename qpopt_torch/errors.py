@@ -9,15 +9,8 @@ from typing import Any
 from qpopt import InvalidArgument, QpoptError
 
 UNREADABLE = (
-    OSError,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    UnpicklingError,
-    StructError,
+    *(OSError, EOFError, RuntimeError, ValueError, TypeError),
+    *(LookupError, AttributeError, UnpicklingError, StructError),
 )
 """What torch.load raises on a file that torch.save did not write, depending on its bytes."""
 
@@ -39,10 +32,7 @@ class TrainingError(QpoptError, ValueError):
 
 
 def check_keywords(
-    name: str,
-    given: Mapping[str, Any],
-    *functions: Callable[..., Any],
-    without: Iterable[str] = (),
+    name: str, given: Mapping[str, Any], *functions: Callable[..., Any], without: Iterable[str] = ()
 ) -> None:
     """Raise InvalidArgument unless all keys of an argument are keywords of one of the functions.
 

@@ -57,6 +57,15 @@ def best_class_sets(instance, selection, *, distinct=True):
     return tuple(sets[j] for j in columns)
 
 
+def just_below(objective):
+    """Return a little less than the best objective, for a bound that is told what is known.
+
+    Told the optimum itself, a bound may be wrong and still never lie below it. Told less, it has to
+    find out.
+    """
+    return objective - 1e-3 * max(1.0, abs(objective))
+
+
 def brute_force(instance, *, distinct=True):
     """Return the best solution; `distinct=False` drops the rule that no two classes are alike."""
     best = None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import networkx as nx
@@ -14,6 +17,8 @@ FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("
 ROOMS = sorted({file.parent for file in FILES})
 
 ROOM_FILES = 12
+FILE_LINES = 300
+PARAMETERS = 15
 TOP = {"__init__", "__main__", "_version", "errors", "synthetic"}
 
 DOORS = {
@@ -21,6 +26,23 @@ DOORS = {
     ("qpopt_torch.sparse.classifier", "qpopt_torch.report"),
 }
 """Imports that go up, inside a method: what a user expects to find at the object itself."""
+
+NOT_EVERYBODY_HAS = {
+    "PIL",
+    "distributed",
+    "gurobipy",
+    "highspy",
+    "jinja2",
+    "matplotlib",
+    "networkx",
+    "onnxruntime",
+    "ortools",
+    "pyscipopt",
+    "starlette",
+}
+"""Packages that one branch of a function needs: these alone may be imported inside it."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
@@ -58,10 +80,78 @@ def for_types_only(tree: ast.Module) -> set[ast.AST]:
     }
 
 
+def public_functions(node: ast.AST) -> Iterator[Function]:
+    """Yield the functions of a module and the methods of its classes that others may call."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, Function) and (inner.name[0] != "_" or inner.name == "__init__"):
+            yield inner
+        elif isinstance(inner, ast.ClassDef | ast.If | ast.Try):
+            yield from public_functions(inner)
+
+
+def parameters(function: Function) -> list[str]:
+    """Return the names of the parameters of a function, the object itself apart."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    starred = [argument for argument in (given.vararg, given.kwarg) if argument is not None]
+    return [each.arg for each in (*named, *starred) if each.arg not in ("self", "cls")]
+
+
+def is_command(file: Path) -> bool:
+    """Whether the functions of a file are commands: their parameters are options of a program."""
+    return file.parent.name == "cli" or file.name == "__main__.py"
+
+
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)
 def test_rooms_are_small(room):
     files = [file for file in room.glob("*.py") if file.name != "__init__.py"]
     assert len(files) <= ROOM_FILES
+
+
+def test_files_are_short():
+    lines = {name_of(file): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
+    assert {name: count for name, count in lines.items() if count > FILE_LINES} == {}
+
+
+def test_public_functions_take_few_parameters():
+    greedy = {
+        f"{name_of(file)}:{function.lineno}": len(taken)
+        for file in FILES
+        if not is_command(file)
+        for function in public_functions(parsed(file))
+        if len(taken := parameters(function)) > PARAMETERS
+    }
+    assert greedy == {}
+
+
+def test_imports_stand_at_the_top():
+    """Only a door, or what one branch needs and not everybody has, is imported in a function."""
+    inside = {
+        (module, name)
+        for module, file in MODULES.items()
+        for function in ast.walk(parsed(file))
+        if isinstance(function, Function)
+        for node in ast.walk(function)
+        for name in imported(node)
+        if name.partition(".")[0] not in NOT_EVERYBODY_HAS
+    }
+    assert inside == DOORS
+
+
+def test_importing_qpopt_loads_nothing_large():
+    """What is large comes with the first name that needs it."""
+    code = (
+        "import sys, qpopt; before = set(sys.modules); qpopt.Instance; "
+        "print(*before, '|', *sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    before, after = (set(names.split()) for names in ran.stdout.split("|"))
+    large = {"numpy", "scipy", "numba", "pyomo", "rich", "typer", "highspy", "networkx"}
+    assert before & large == set()
+    assert {name for name in before if name.startswith("qpopt")} == {"qpopt", "qpopt._version"}
+    assert "numpy" in after
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -12,6 +12,7 @@ from benchmarks.library.entries import Entry, describe
 from benchmarks.library.library import Library
 from benchmarks.library.sources import Source, make_instance
 from qpopt import Instance, Solution, Status, __version__, verify
+from qpopt.problem.tolerances import outward
 
 BETTER = 1e-9
 """A figure counts as better from this difference on, relative to its size."""
@@ -115,7 +116,7 @@ def improve(library: Library, solution: Solution) -> str:
         )
     bound = solution.bound if lower else entry.bound
     best = objective if higher else entry.objective
-    if bound is not None and best is not None and best > bound + 1e-6 * max(1.0, abs(bound)):
+    if bound is not None and best is not None and best > outward(bound):
         raise BenchmarkError(
             f"For {entry.name} the objective {best!r} lies above the bound {bound!r}: one of the "
             "two is wrong, and only the objective can be checked."

@@ -136,9 +136,9 @@ def _from_data(name: str, path: str, arguments: dict[str, Any]) -> Member:
 
 
 def _clique_rule(A: NDArray[np.float64], n_select: int) -> dict[str, Any]:
-    """Return ε of the clique rule as a number, with its witness as the rule would record it.
+    """Return ε of the clique rule as a number, with its witness as the hint that the rule gives.
 
     The search for the clique takes half a minute at 2048 features, too long for every load.
     """
     found = clique_threshold(redundancy(A), n_select)
-    return {"epsilon": found.epsilon, "provenance": {"clique": found.clique.tolist()}}
+    return {"epsilon": found.epsilon, "hint": found.clique.tolist()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from datetime import datetime, timezone
 from functools import cache
 from math import isfinite
@@ -17,6 +18,7 @@ from benchmarks.runs.measures import gap_to_best, primal_integral
 from benchmarks.runs.rows import Row
 from benchmarks.runs.specs import RunSpec
 from qpopt import Instance, QpoptError, Solution, Status, verify
+from qpopt.problem.tolerances import outward
 
 FAILURES = ("crash", "timeout", "memory")
 
@@ -59,19 +61,13 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
             status = str(Status.FEASIBLE)
     bound = solution.bound if solution is not None and verified else None
     claims = outcome.claims
+    asked = asdict(spec)
     return Row(
         key=spec.key,
-        instance=spec.instance,
-        fingerprint=spec.fingerprint,
         size=entry.size,
-        method=spec.method,
-        solver=spec.solver,
+        gap_limit=asked.pop("gap"),
+        **asked,
         versions=" ".join(f"{k} {v}" for k, v in claims.get("versions", {}).items()),
-        seed=spec.seed,
-        threads=spec.threads,
-        time_limit=spec.time_limit,
-        gap_limit=spec.gap,
-        memory_limit=spec.memory_limit,
         status=status,
         claimed_status=str(solution.status) if solution is not None else "",
         claimed_objective=solution.objective if solution is not None else None,
@@ -102,22 +98,18 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
 @cache
 def commit() -> str:
     """Return the commit of this checkout, with a plus sign where files differ from it."""
+    head = _git("rev-parse", "--short=12", "HEAD")
+    return head + ("+" if _git("status", "--porcelain", "--", "qpopt", "benchmarks") else "")
+
+
+def _git(*words: str) -> str:
+    """Return what git prints; nothing where there is no git, or no checkout."""
     try:
-        head = run(
-            ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        changed = run(
-            ["git", "-C", str(ROOT.parent), "status", "--porcelain", "--", "qpopt", "benchmarks"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run(
+            ["git", "-C", str(ROOT.parent), *words], capture_output=True, text=True
+        ).stdout.strip()
     except OSError:
         return ""
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def _solution(outcome: Outcome) -> tuple[Solution | None, str]:
@@ -146,7 +138,7 @@ def _refuted_bound(solution: Solution, entry: Entry) -> str:
     """Say so where a bound lies below a solution that is known to exist."""
     if solution.bound is None or entry.objective is None:
         return ""
-    if solution.bound >= entry.objective - 1e-6 * max(1.0, abs(entry.objective)):
+    if outward(solution.bound) >= entry.objective:
         return ""
     return (
         f"bound: {solution.bound!r} is no bound, for a solution with {entry.objective!r} is known."

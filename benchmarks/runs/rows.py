@@ -19,6 +19,7 @@ from typing import Any, get_type_hints
 from filelock import FileLock, Timeout
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.runs.specs import configuration
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Row:
     @property
     def config(self) -> str:
         """What is compared: the method and the solver."""
-        return self.method if self.solver == "none" else f"{self.method} + {self.solver}"
+        return configuration(self.method, self.solver)
 
 
 COLUMNS = [field.name for field in fields(Row)]

@@ -61,7 +61,12 @@ class RunSpec:
     @property
     def config(self) -> str:
         """What is compared: the method and the solver."""
-        return self.method if self.solver == NO_SOLVER else f"{self.method} + {self.solver}"
+        return configuration(self.method, self.solver)
+
+
+def configuration(method: str, solver: str) -> str:
+    """Return how a method with a solver is called in tables and plots."""
+    return method if solver == NO_SOLVER else f"{method} + {solver}"
 
 
 def plan(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import sparse
 
+from benchmarks.runs.processes import alone
 from qpopt import Instance, available_solvers, generate
 from qpopt.control import Limits
 from qpopt.models.compact import compact_size, compile_compact
@@ -48,16 +46,14 @@ def main(
         sizes = (n_features, n_classes, seed)
         label = f"{n_features} × {n_classes}"
         instance = _instance(*sizes)
-        if n_features == SIZES[0][0]:
-            _check(instance)
         variables = f"{compact_size(instance, quadratic=False).variables:,}"
-        arrays = _alone(direct_arrays, *sizes)
-        pyomo = _alone(_build_pyomo, *sizes)
+        arrays = Cost(*alone(_seconds, direct_arrays, sizes))
+        pyomo = Cost(*alone(_seconds, _build_pyomo, sizes))
         _add(building, label, "arrays", variables, arrays, arrays)
         _add(building, label, "Pyomo", variables, pyomo, arrays)
         for name, info in available_solvers().items() if solvers else ():
             if info.availability.usable and _form(instance, name) is not None:
-                cost = _alone(_reach, *sizes, name)
+                cost = Cost(*alone(_seconds, _reach, sizes, name))
                 reaching.add_row(label, name, f"{cost.seconds:.1f}", f"{cost.memory:.2f}")
     console = Console()
     console.print(building)
@@ -115,19 +111,6 @@ def _build_pyomo(instance: Instance) -> CompiledModel:
     return compile_compact(instance, quadratic=False)
 
 
-def _check(instance: Instance) -> None:
-    """Make sure that both routes give the same model."""
-    ours, bare = _build_pyomo(instance), direct_arrays(instance)
-    assert abs(ours.rows.matrix - bare.rows.matrix).nnz == 0
-    for one, other in (
-        (ours.c, bare.c),
-        (ours.rows.lower, bare.rows.lower),
-        (ours.rows.upper, bare.rows.upper),
-        (ours.kinds, bare.kinds),
-    ):
-        assert np.array_equal(one, other)
-
-
 def _form(instance: Instance, name: str) -> bool | None:
     """Return whether redundancy stays quadratic for a solver, or None where neither form fits."""
     for quadratic in (True, False):
@@ -142,20 +125,12 @@ def _reach(instance: Instance, name: str) -> None:
     find_solver(name).solve(model, SolverRequest(Limits(SOLVER_SECONDS)))
 
 
-def _alone(work: Callable[..., Any], *arguments: Any) -> Cost:
-    """Measure something in a process of its own, whose memory nothing else has used."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_measured, work, *arguments).result()
-
-
-def _measured(
-    work: Callable[..., Any], n_features: int, n_classes: int, seed: int, *more: Any
-) -> Cost:
-    instance = _instance(n_features, n_classes, seed)
+def _seconds(work: Callable[..., Any], sizes: tuple[int, int, int], *more: Any) -> float:
+    """Return how long something takes that starts from an instance."""
+    instance = _instance(*sizes)
     began = time.perf_counter()
     work(instance, *more)
-    seconds = time.perf_counter() - began
-    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+    return time.perf_counter() - began
 
 
 def _add(table: Table, label: str, route: str, variables: str, cost: Cost, first: Cost) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -16,6 +14,7 @@ from rich.table import Table
 
 from benchmarks.library.library import Library
 from benchmarks.library.sources import real_instance
+from benchmarks.runs.processes import alone
 from qpopt import Instance, QpoptError, Solution, generate, solve
 from qpopt.problem.tolerances import relative_gap
 
@@ -32,39 +31,17 @@ class Case(NamedTuple):
     must: float
 
 
-def _attributes() -> Instance:
-    return generate(256, 50, 20, 5)
-
-
-def _uniform() -> Instance:
-    return generate(512, 50, 20, 5, structure="uniform")
-
-
-def _without_redundancy() -> Instance:
-    return real_instance(redundancy=0.0)
-
-
-def _select_20() -> Instance:
-    return real_instance(20)
-
-
-def _select_100() -> Instance:
-    return real_instance(100)
-
-
-def _thousand_classes() -> Instance:
-    return Library().instance("imagenet-50-5")
-
-
 CASES = {
-    "attributes-256x50-20": Case(_attributes, 5 * MINUTE, 0.01),
-    "real-without-redundancy": Case(_without_redundancy, MINUTE, 0.01),
+    "attributes-256x50-20": Case(partial(generate, 256, 50, 20, 5), 5 * MINUTE, 0.01),
+    "real-without-redundancy": Case(partial(real_instance, redundancy=0.0), MINUTE, 0.01),
     "real": Case(real_instance, 10 * MINUTE, 2.5),
     "real-hour": Case(real_instance, 60 * MINUTE, 1.5),
-    "real-select-20": Case(_select_20, 20 * MINUTE, 4.0),
-    "real-select-100": Case(_select_100, 20 * MINUTE, 4.0),
-    "imagenet": Case(_thousand_classes, 30 * MINUTE, 5.0),
-    "uniform-512x50-20": Case(_uniform, 5 * MINUTE, np.inf),
+    "real-select-20": Case(partial(real_instance, 20), 20 * MINUTE, 4.0),
+    "real-select-100": Case(partial(real_instance, 100), 20 * MINUTE, 4.0),
+    "imagenet": Case(lambda: Library().instance("imagenet-50-5"), 30 * MINUTE, 5.0),
+    "uniform-512x50-20": Case(
+        lambda: generate(512, 50, 20, 5, structure="uniform"), 5 * MINUTE, np.inf
+    ),
 }
 
 ROUTES = {
@@ -90,8 +67,7 @@ def main(
         if only and name not in only:
             continue
         for route in ROUTES if baselines else list(ROUTES)[:1]:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                solution, memory = pool.submit(_run, name, route, share).result()
+            solution, memory = alone(_run, name, route, share)
             if out is not None and solution is not None:
                 out.mkdir(parents=True, exist_ok=True)
                 solution.save(out / f"{name}, {route}.json")
@@ -101,15 +77,13 @@ def main(
                 console.print(f"{name}, {route}: {_gaps(solution)}")
 
 
-def _run(name: str, route: str, share: float) -> tuple[Solution | None, float]:
-    """Solve one case in a process of its own, so that its peak memory is its own."""
+def _run(name: str, route: str, share: float) -> Solution | None:
     case = CASES[name]
     method, solver = ROUTES[route]
     try:
-        solution = solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
+        return solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
     except QpoptError:
-        return None, 0.0
-    return solution, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        return None
 
 
 def _row(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from enum import Enum
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
+import psutil
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +17,9 @@ from rich.table import Table
 from benchmarks.library.curation import improve
 from benchmarks.library.library import Library
 from benchmarks.library.sources import real_instance
+from benchmarks.runs.processes import GIGABYTE, alone, memory
 from qpopt import Instance, Solution, TracePoint, generate, solve, verify
+from qpopt.problem.tolerances import relative_gap
 
 NAME = "cub-50-5"
 """The real instance in the library."""
@@ -110,7 +110,7 @@ def compare_seeds(instance: Instance, seconds: float, seeds: int) -> None:
         table.add_row(
             str(seed),
             f"{result.objective:.6f}",
-            f"{100 * (1 - objective(result) / reference):.4f} %",
+            _below(objective(result), reference),
             str(result.details["steps"]),
             f"{result.trace[-1].seconds:.2f} s",
             _shown(time_to(result.trace, reference)),
@@ -127,9 +127,7 @@ def compare_solvers(instance: Instance, seconds: float, limit: float) -> None:
     console.print(f"time to come within 0.1 % of {reference:.4f}")
     console.print(f"search: {result.objective:.4f}, {_shown(own)}")
     for solver in ("highs", "cpsat"):
-        # A process of its own ends even where the solver does not listen.
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            found = pool.submit(_solve_compact, solver, limit).result()
+        found, _ = alone(_solve_compact, solver, limit)
         reached = time_to(found.trace, reference)
         ratio = (limit if reached is None else reached) / (own or seconds)
         value = "nothing" if found.objective is None else f"{found.objective:.4f}"
@@ -165,7 +163,7 @@ def compare_sizes(seconds: float) -> None:
                 str(n_select),
                 str(n_per_class),
                 " ".join(f"{value:.4f}" for value in values),
-                f"{100 * (1 - min(values) / max(values)):.4f} %",
+                _below(min(values), max(values)),
             )
     console.print(table)
 
@@ -177,8 +175,7 @@ def compare_large(seconds: float, limit: float) -> None:
     for moment in (1.0, seconds, 60.0, limit):
         known = [p.objective for p in result.trace if p.seconds <= moment and p.objective]
         value = max(known)
-        share = 1 - value / objective(result)
-        table.add_row(f"{moment:g}", f"{value:.6f}", f"{100 * share:.4f} %")
+        table.add_row(f"{moment:g}", f"{value:.6f}", _below(value, objective(result)))
     console.print(table)
 
 
@@ -187,16 +184,16 @@ def measure_memory(seconds: float) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "instance.npz"
         real_instance().save(path)
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            before, after = pool.submit(_peak, path, seconds).result()
-    console.print(f"peak memory at 2048 × 200: {after:.0f} MB; loading alone {before:.0f} MB")
+        loading, searching = alone(_load_and_search, path, seconds)
+    console.print(f"peak memory at 2048 × 200: {searching:.2f} GB; loading alone {loading:.2f} GB")
 
 
-def _peak(path: Path, seconds: float) -> tuple[float, float]:
+def _load_and_search(path: Path, seconds: float) -> float:
+    """Search an instance; return the gigabytes that loading alone took."""
     instance = Instance.load(path)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    loading = memory(psutil.Process()) / GIGABYTE
     search(instance, time_limit=seconds)
-    return before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return loading
 
 
 def search(
@@ -223,6 +220,10 @@ def time_to(trace: Iterable[TracePoint], reference: float) -> float | None:
         if point.objective is not None and point.objective >= (1 - NEAR) * reference:
             return point.seconds
     return None
+
+
+def _below(value: float, best: float) -> str:
+    return f"{100 * relative_gap(best, value):.4f} %"
 
 
 def _shown(moment: float | None) -> str:

@@ -10,6 +10,8 @@ from qpopt.problem import validation
 
 TIME_LIMIT = 60.0
 """Seconds that solve, bound and certify take where nothing else is said."""
+GAP = 1e-4
+"""The relative gap at which they stop."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Limits:
     """
 
     time_limit: float | None = None
-    gap: float = 1e-4
+    gap: float = GAP
     seed: int = 0
     threads: int | None = None
 

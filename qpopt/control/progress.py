@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from types import TracebackType
 from typing import ClassVar
 
 from rich.console import Console
@@ -64,12 +63,7 @@ class LiveLine:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -150,12 +144,7 @@ class Bar:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         if self._live is not None:
             Bar._on_screen = False
             self._live.stop()

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import block_array, eye_array, kron
+from scipy.sparse import coo_array
 
 Vector = NDArray[np.float64]
 
@@ -102,23 +102,32 @@ def best_overlap(A: Vector, classes: tuple[int, ...], weight: Vector, k: int) ->
 def _limited_overlap(rows: Vector, weight: Vector, k: int) -> tuple[Vector, float] | None:
     """Solve the small linear program; return its multipliers, or None where it fails."""
     q, n = rows.shape
-    one, level = eye_array(n), np.arange(1.0, q)[:, None]
-    # For j = 1, …, q − 1: o_d ≥ j · (how many take d) − s_d j(j + 1)/2. Then Σ o_d is limited.
-    overlaps = block_array(
-        [
-            [kron(kron(level, np.ones((1, q))), one), kron(np.ones((q - 1, 1)), -one)],
-            [None, np.ones((1, n))],
-        ]
+    objective = np.concatenate([-rows.ravel(), np.zeros(n)])
+    feature = np.tile(np.arange(n), q)
+    taken = np.arange(q * n)
+    each = coo_array((np.ones(q * n), (taken // n, taken)), shape=(q, q * n + n))
+    entries, index, column, limit = [], [], [], []
+    for j in range(1, q):
+        # o_d ≥ j · (how many take d) − s_d j(j + 1)/2
+        first = (j - 1) * n
+        entries += [np.full(q * n, float(j)), np.full(n, -1.0)]
+        index += [first + feature, first + np.arange(n)]
+        column += [taken, q * n + np.arange(n)]
+        limit.append(weight * j * (j + 1) / 2)
+    last = (q - 1) * n
+    entries.append(np.ones(n))
+    index.append(np.full(n, last))
+    column.append(q * n + np.arange(n))
+    limit.append(np.array([(k - 1) * q * (q - 1) / 2]))
+    overlaps = coo_array(
+        (np.concatenate(entries), (np.concatenate(index), np.concatenate(column))),
+        shape=(last + 1, q * n + n),
     )
-    limits = np.append(
-        np.kron(level[:, 0] * (level[:, 0] + 1) / 2, weight), (k - 1) * q * (q - 1) / 2
-    )
-    each = kron(eye_array(q, q + 1), np.ones((1, n)))
-    upper = np.append(np.tile(weight, q), np.full(n, np.inf))
+    upper = np.concatenate([np.tile(weight, q), np.full(n, np.inf)])
     result = linprog(
-        np.append(-rows.ravel(), np.zeros(n)),
+        objective,
         A_ub=overlaps.tocsr(),
-        b_ub=limits,
+        b_ub=np.concatenate(limit),
         A_eq=each.tocsr(),
         b_eq=np.full(q, float(k)),
         bounds=np.column_stack([np.zeros(len(upper)), upper]),

@@ -201,24 +201,30 @@ def separate(X: Floats, params: QuadricParams = QuadricParams()) -> list[Quadric
     grown = grow_cuts(
         inner, partners, params.levels, params.largest, params.lowest_violation, params.least_gain
     )
-    found = _violated_pairs(inner, params.lowest_violation)
-    for members, signs, level, violation in zip(*grown, strict=True):
-        plus, minus = (tuple(np.sort(members[sign * signs > 0]).tolist()) for sign in (1, -1))
+    found = _violated_pairs(inner, used, params.lowest_violation)
+    members, signs, levels, violations = grown
+    rows = zip(used[members].tolist(), signs.tolist(), levels.tolist(), violations, strict=True)
+    for names, sides, level, violation in rows:
+        plus = sorted(d for d, side in zip(names, sides, strict=True) if side > 0)
+        minus = sorted(d for d, side in zip(names, sides, strict=True) if side < 0)
         size = len(plus) + len(minus)
-        found[QuadricCut(int(level), plus, minus)] = violation / np.sqrt(size * (size + 1) / 2)
-    deepest = sorted(found, key=lambda cut: -found[cut])[: params.most_new]
-    names = used.tolist()
-    return [cut.renumbered(names) for cut in deepest]
+        depth = float(violation) / (0.5 * size * (size + 1)) ** 0.5
+        found[QuadricCut(level, tuple(plus), tuple(minus))] = depth
+    return sorted(found, key=lambda cut: -found[cut])[: params.most_new]
 
 
-def _violated_pairs(X: Floats, lowest: float) -> dict[QuadricCut, float]:
+def _violated_pairs(X: Floats, names: Indices, lowest: float) -> dict[QuadricCut, float]:
     """Return the violated ones among X_ij ≤ X_ii and X_ii + X_jj ≤ 1 + X_ij, and by how much."""
     x = np.diagonal(X)
     more = X - x[:, None]
     both = np.triu(x[:, None] + x[None, :] - 1.0 - X, 1)
-    found = {
-        QuadricCut(0, (j,), (i,)): float(more[i, j]) for i, j in np.argwhere(more > lowest).tolist()
-    }
-    return found | {
-        QuadricCut(1, (i, j), ()): float(both[i, j]) for i, j in np.argwhere(both > lowest).tolist()
-    }
+    found = {}
+    for (i, j), by in zip(
+        names[np.argwhere(more > lowest)].tolist(), more[more > lowest], strict=True
+    ):
+        found[QuadricCut(0, (j,), (i,))] = float(by)
+    for (i, j), by in zip(
+        names[np.argwhere(both > lowest)].tolist(), both[both > lowest], strict=True
+    ):
+        found[QuadricCut(1, (i, j), ())] = float(by)
+    return found

@@ -5,22 +5,21 @@ Its quadratic forms are ½xᵀQx, given by the lower triangle of Q; everything i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.export.names import ModelNames, number
 from qpopt.models.compiled import CompiledModel, Kind, Products
 
 INFINITY = "1e+30"
 
 
-def lines(model: CompiledModel, names: ModelNames) -> Iterator[str]:
+def lines(model: CompiledModel, title: str) -> Iterator[str]:
     """Yield the lines of a QPLIB file; variables and constraints go by number."""
     kind = _variable_kind(model)
     constraints = "Q" if model.quadratic_rows else "L"
-    yield names.title
+    yield title
     yield f"{'L' if model.products is None else 'Q'}{kind}{constraints}"
     yield "maximize"
     yield f"{model.n_variables} # variables"
@@ -29,7 +28,7 @@ def lines(model: CompiledModel, names: ModelNames) -> Iterator[str]:
         yield f"{len(model.products.values)} # nonzeros in the lower triangle of Q0"
         yield from _triangle(model.products)
     yield from _vector(model.c, "objective")
-    yield f"{number(model.constant)} # constant of the objective"
+    yield f"{_number(model.constant)} # constant of the objective"
     yield from _constraints(model)
     if kind != "B":
         yield from _vector(model.lower, "lower bound")
@@ -66,10 +65,10 @@ def _constraints(model: CompiledModel) -> Iterator[str]:
     for i, j, value in zip(
         matrix.row.tolist(), matrix.col.tolist(), matrix.data.tolist(), strict=True
     ):
-        yield f"{i + 1} {j + 1} {number(value)}"
+        yield f"{i + 1} {j + 1} {_number(value)}"
     for k, row in enumerate(model.quadratic_rows, start=n_linear + 1):
         for j, value in zip(row.variables.tolist(), row.coefficients.tolist(), strict=True):
-            yield f"{k} {j + 1} {number(value)}"
+            yield f"{k} {j + 1} {_number(value)}"
     yield f"{INFINITY} # infinity"
     lower = [*model.rows.lower.tolist(), *(row.lower for row in model.quadratic_rows)]
     upper = [*model.rows.upper.tolist(), *(row.upper for row in model.quadratic_rows)]
@@ -80,7 +79,7 @@ def _constraints(model: CompiledModel) -> Iterator[str]:
 def _triangle(products: Products, prefix: str = "") -> Iterator[str]:
     for i, j, value in zip(*(part.tolist() for part in products), strict=True):
         entry = 2 * value if i == j else value
-        yield f"{prefix}{max(i, j) + 1} {min(i, j) + 1} {number(entry)}"
+        yield f"{prefix}{max(i, j) + 1} {min(i, j) + 1} {_number(entry)}"
 
 
 def _vector(values: NDArray[np.generic], what: str, usual: float = 0.0) -> Iterator[str]:
@@ -88,15 +87,16 @@ def _vector(values: NDArray[np.generic], what: str, usual: float = 0.0) -> Itera
     others = np.flatnonzero(values != usual)
     yield f"{_finite(usual)} # default {what}"
     yield f"{len(others)} # others {what}"
-    yield from _entries(others.tolist(), values[others].tolist())
-
-
-def _entries(positions: Iterable[int], values: Iterable[float]) -> Iterator[str]:
-    for position, value in zip(positions, values, strict=True):
+    for position, value in zip(others.tolist(), values[others].tolist(), strict=True):
         yield f"{position + 1} {_finite(value)}"
 
 
 def _finite(value: float) -> str:
     if np.isinf(value):
         return INFINITY if value > 0 else f"-{INFINITY}"
-    return number(value)
+    return _number(value)
+
+
+def _number(value: float) -> str:
+    """Write a number so that reading it gives the same number."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

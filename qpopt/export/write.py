@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import combinations
 from math import comb
 from pathlib import Path
 
+import pyomo.environ as pyo
+from pyomo.opt import ProblemFormat
+
 from qpopt.errors import InvalidArgument
-from qpopt.export import lp, mps, qplib
-from qpopt.export.names import ModelNames
+from qpopt.export import qplib
+from qpopt.export.names import label, title
 from qpopt.io.atomic import AnyPath, replacing
-from qpopt.models.compact import compile_compact
-from qpopt.models.compiled import CompiledModel
-from qpopt.models.paper import Tightening, compile_paper
-from qpopt.models.qcqp import compile_qcqp
+from qpopt.models.compact import build_compact
+from qpopt.models.compiler import compile_model
+from qpopt.models.paper import Tightening, build_paper
+from qpopt.models.qcqp import build_qcqp
+from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 
-FORMATS: dict[str, Callable[[CompiledModel, ModelNames], Iterator[str]]] = {
-    ".mps": mps.lines,
-    ".lp": lp.lines,
-    ".qplib": qplib.lines,
-}
-"""The endings that a file name may have, and what writes such a file."""
+FORMATS = {".mps": ProblemFormat.mps, ".lp": ProblemFormat.cpxlp, ".qplib": None}
+"""The endings that a file name may have, and what Pyomo calls the format if it writes it."""
 
 FORMULATIONS = ("compact", "qcqp", "paper")
 
@@ -63,10 +61,7 @@ def export(
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise InvalidArgument(f"{path} must end with one of {', '.join(FORMATS)}.")
-    if formulation not in FORMULATIONS:
-        raise InvalidArgument(
-            f"formulation must be one of {', '.join(FORMULATIONS)}, not {formulation!r}."
-        )
+    validation.one_of("formulation", formulation, FORMULATIONS)
     distinct = formulation == "compact" and uniqueness
     overlaps = comb(instance.n_classes, 2) * instance.n_features
     if distinct and overlaps > MOST_OVERLAPS:
@@ -74,29 +69,22 @@ def export(
             f"Stating uniqueness would take {overlaps:,} variables, more than {MOST_OVERLAPS:,}; "
             "export with uniqueness=False and add it as cuts, or export qcqp."
         )
-    model = _compile(instance, formulation, quadratic=ending == ".qplib", distinct=distinct)
-    names = ModelNames(model, _pairs(instance), instance.name)
+    model = _build(instance, formulation, quadratic=ending == ".qplib", distinct=distinct)
+    model.name = title(instance.name)
     with replacing(path) as stream:
-        for line in FORMATS[ending](model, names):
+        if FORMATS[ending] is not None:
+            # By name, because the writer of MPS files takes no stream.
+            model.write(str(stream.name), FORMATS[ending], io_options={"labeler": label})
+            return
+        for line in qplib.lines(compile_model(model), model.name):
             stream.write(f"{line}\n".encode())
 
 
-def _compile(
+def _build(
     instance: Instance, formulation: str, *, quadratic: bool, distinct: bool
-) -> CompiledModel:
-    # Pyomo takes a while to load, so it is not loaded before there is something to build.
+) -> pyo.ConcreteModel:
     if formulation == "qcqp":
-        return compile_qcqp(instance)
+        return build_qcqp(instance)
     if formulation == "compact":
-        return compile_compact(instance, quadratic=quadratic, distinct=distinct)
-    return compile_paper(instance, Tightening(), quadratic=quadratic)
-
-
-def _pairs(instance: Instance) -> dict[str, list[str]]:
-    """Return names for the variables that belong to pairs rather than to a grid."""
-    pairs, _ = instance.redundant_pairs()
-    classes = combinations(range(instance.n_classes), 2)
-    return {
-        "y": [f"y_{d}_{e}" for d, e in pairs.tolist()],
-        "p": [f"p_{c}_{other}_{d}" for c, other in classes for d in range(instance.n_features)],
-    }
+        return build_compact(instance, quadratic=quadratic, distinct=distinct)
+    return build_paper(instance, Tightening(), quadratic=quadratic)

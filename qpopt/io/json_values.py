@@ -9,18 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from qpopt.errors import QpoptError
 
-def freeze(values: Any) -> Mapping[str, Any]:
+
+def freeze(label: str, values: Any, error: type[QpoptError]) -> Mapping[str, Any]:
     """Copy a mapping through JSON; lists become tuples, so that nothing in it can change.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no mapping, or holds something that JSON cannot hold.
+    Parameters
+    ----------
+    label
+        What the error calls it.
+    values
+        The mapping.
+    error
+        What to raise if it is no mapping, or holds something that JSON cannot hold.
     """
-    if not isinstance(values, Mapping):
-        raise TypeError(f"it is a {type(values).__name__}, not a mapping")
-    plain = json.loads(json.dumps(dict(values), default=plain_value, allow_nan=False))
+    try:
+        if not isinstance(values, Mapping):
+            raise TypeError(f"it is a {type(values).__name__}")
+        plain = json.loads(json.dumps(dict(values), default=plain_value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as reason:
+        raise error(f"{label} must be a mapping of what JSON can hold: {reason}.") from None
     frozen: Mapping[str, Any] = _frozen(plain)
     return frozen
 

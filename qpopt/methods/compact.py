@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,9 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.initial_solution import search_first, search_steps
-from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts
+from qpopt.models.compact import compact_size, compile_compact
 from qpopt.models.compiled import Rows, Size
+from qpopt.models.duplicate_cuts import duplicate_cuts
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 from qpopt.solvers.base import Solver
@@ -20,14 +22,13 @@ from qpopt.solvers.choice import FORMS, keep_quadratic
 from qpopt.solvers.lazy_constraints import solve_lazily
 
 
-def objective_form() -> str:
+def objective_form() -> Any:
     """Declare the option that says whether redundancy stays a product."""
-    form: str = option(
+    return option(
         "auto",
         lambda label, value: validation.one_of(label, value, FORMS),
         "Whether redundancy stays a product: quadratic, linear, or auto for what the solver takes.",
     )
-    return form
 
 
 @dataclass(frozen=True)

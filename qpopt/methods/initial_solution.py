@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import option
@@ -14,14 +15,13 @@ SHARE_OF_TIME = 0.1
 """The largest part of the time limit that this search may take."""
 
 
-def search_steps() -> int:
+def search_steps() -> Any:
     """Declare the option that says how long to search."""
-    steps: int = option(
+    return option(
         2000,
         partial(validation.whole_number, least=0),
         "Length of the search for a first solution, in swaps; 0 for none.",
     )
-    return steps
 
 
 def search_first(incumbent: Incumbent, steps: int) -> None:

@@ -10,7 +10,7 @@ best that its Γ of 13 features allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import inf
@@ -21,20 +21,21 @@ from numpy.typing import NDArray
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.errors import SolverFailure, SolverLimit
+from qpopt.errors import SolverLimit
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import objective_form
 from qpopt.methods.paper_repair import distinct_by_swaps
-from qpopt.models.compact import equal_classes
 from qpopt.models.compiled import Size
+from qpopt.models.duplicate_cuts import equal_classes
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.warm_start import start_vector
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
-from qpopt.problem.solution import Candidate, Status
+from qpopt.problem.solution import Candidate
 from qpopt.solvers.base import Solver, SolverRequest
 from qpopt.solvers.choice import keep_quadratic
+from qpopt.solvers.lazy_constraints import solve_for
 
 
 @dataclass(frozen=True)
@@ -110,15 +111,10 @@ class _Rounds:
         model = compile_paper(self.instance, tightening, quadratic=quadratic)
         x = None
         if start is not None and self.solver.supports.warm_start:
-            x = start_vector(self.instance, model, *start, tightening)
+            x = start_vector(self.instance, model, start, tightening)
         incumbent.enter(Phase.MIP, f"round {len(self.log) + 1}")
         limits = incumbent.clock.share(most=self.options.round_time_limit)
-        result = self.solver.solve(model, SolverRequest(limits, start=x))
-        if result.status is Status.INFEASIBLE:
-            raise SolverFailure(
-                f"{self.solver.name} says that the model is infeasible, which cannot be; "
-                "try another solver."
-            )
+        result = solve_for(incumbent, self.solver, model, SolverRequest(limits, start=x))
         self.log.append(
             {
                 "seconds": perf_counter() - began,
@@ -129,7 +125,6 @@ class _Rounds:
                 "c_duplicates": len(tightening.equal),
             }
         )
-        incumbent.interrupted = result.status is Status.INTERRUPTED
         if result.x is None or result.objective is None:
             return None
         self.log[-1]["objective"] = result.objective
@@ -151,8 +146,7 @@ class _Rounds:
         self, selection: NDArray[np.int64], short: list[int], equal: list[tuple[int, int]]
     ) -> None:
         known = self.tightening
-        self.tightening = replace(
-            known,
+        self.tightening = Tightening(
             features=tuple(sorted({*known.features, *selection.tolist()})),
             short=tuple(sorted({*known.short, *short})),
             equal=tuple(sorted({*known.equal, *equal})),

@@ -15,10 +15,8 @@ def distinct_by_swaps(
 
     Parameters
     ----------
-    A
-        Similarity, classes × features.
-    selection
-        Indices of the selected features.
+    A, selection
+        As for `assign`.
     assignment
         Boolean classes × selected features.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from qpopt.errors import InvalidArgument
 from qpopt.methods.base import Method
+from qpopt.solvers.registry import announced_names, find_announced
 
 AUTO = "projected"
 """What `method="auto"` stands for."""
@@ -17,7 +16,7 @@ GROUP = "qpopt.methods"
 
 def method_names() -> list[str]:
     """Return the names of all methods."""
-    return sorted({entry.name for entry in entry_points(group=GROUP)})
+    return announced_names(GROUP)
 
 
 def find_method(name: str, solver: str = "auto") -> Method:
@@ -37,19 +36,7 @@ def find_method(name: str, solver: str = "auto") -> Method:
     """
     if name == "auto":
         name = AUTO if solver == "auto" else AUTO_WITH_SOLVER
-    found = [entry for entry in entry_points(group=GROUP) if entry.name == name]
-    if not found:
-        raise InvalidArgument(
-            f"There is no method called {name!r}; known are auto, {', '.join(method_names())}."
-        )
-    try:
-        method = found[0].load()
-    except Exception as error:
-        raise InvalidArgument(
-            f"The method {name} cannot be loaded from {found[0].value}: {error!r}."
-        ) from error
-    if not isinstance(method, Method):
-        raise InvalidArgument(f"The method {name}, {found[0].value}, is no qpopt.methods.Method.")
+    method = find_announced(GROUP, name, Method, InvalidArgument)
     if solver != "auto" and method.sizes is None:
         raise InvalidArgument(
             f"The method {name} hands no model to a solver; leave out solver={solver!r}."

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.limits import TIME_LIMIT, Limits
+from qpopt.control.limits import GAP, TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.methods.base import Options
@@ -22,7 +22,7 @@ from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Candidate, Solution
 from qpopt.solvers.base import SolverInfo
 from qpopt.solvers.choice import choose
-from qpopt.solvers.registry import solver_infos
+from qpopt.solvers.registry import find_solver, solver_names
 
 
 def solve(
@@ -31,7 +31,7 @@ def solve(
     method: str = "auto",
     solver: str = "auto",
     time_limit: float | None = TIME_LIMIT,
-    gap: float = 1e-4,
+    gap: float = GAP,
     seed: int = 0,
     threads: int | None = None,
     start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
@@ -116,9 +116,13 @@ def available_solvers() -> dict[str, SolverInfo]:
     dict
         By name. `availability` says whether the solver is installed, its version, and whether it
         is licensed or limited; `supports` says what it can take; `install` is the command that
-        installs it.
+        installs it. A solver is loaded only when its licence is asked for.
     """
-    return solver_infos()
+    solvers = {name: find_solver(name) for name in solver_names()}
+    return {
+        name: SolverInfo(solver.availability(), solver.supports, solver.install)
+        for name, solver in solvers.items()
+    }
 
 
 def checked_start(
@@ -131,31 +135,26 @@ def checked_start(
     InvalidStart
         If it is not a feasible solution of the instance, with the reason.
     """
+    selection: Any = start
     assignment: Any = None
     if isinstance(start, Solution):
-        if start.selection is None:
+        selection, assignment = start.selection, start.assignment
+        if selection is None:
             raise InvalidStart(f"The start holds no solution: its solve ended {start.status}.")
-        selection: Any = start.selection
-        assignment = start.assignment
     elif isinstance(start, tuple) and len(start) == 2 and np.ndim(start[1]) == 2:
         selection, assignment = start
-    else:
-        selection = start
     try:
-        features = validation.selection(selection, instance.n_features)
-        order = np.argsort(features)
-        if assignment is not None:
-            checked = validation.assignment(
-                assignment, instance.n_classes, features, instance.n_features
-            )
-            assignment = checked[:, order]
+        given = validation.selection(selection, instance.n_features)
+        features = np.sort(given)
+        reason = validation.misfit(instance, features)
+        if assignment is None and not reason:
+            sets = assign(instance.A, features, instance.n_per_class)
+        elif not reason:
+            sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
+            sets = sets[:, np.argsort(given)]
     except InvalidInstance as error:
         raise InvalidStart(f"The start does not fit the instance: {error}") from None
-    features = features[order]
-    if reason := validation.misfit(instance, features):
+    reason = reason or validation.bad_sets(sets, instance.n_per_class)
+    if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
-    if assignment is None:
-        assignment = assign(instance.A, features, instance.n_per_class)
-    if reason := validation.bad_sets(assignment, instance.n_per_class):
-        raise InvalidStart(f"The start is not feasible: {reason}.")
-    return Candidate(features, assignment)
+    return Candidate(features, sets)

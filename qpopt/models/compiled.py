@@ -48,14 +48,6 @@ class Rows(NamedTuple):
         """The number of constraints."""
         return int(self.matrix.shape[0])
 
-    def violated(self, x: Floats, tolerance: float = 1e-6) -> NDArray[np.bool_]:
-        """Tell for every constraint whether `x` breaks it."""
-        activity = self.matrix @ x
-        broken: NDArray[np.bool_] = (activity > self.upper + tolerance) | (
-            activity < self.lower - tolerance
-        )
-        return broken
-
 
 class Products(NamedTuple):
     """A quadratic form ``Σ values x_first x_second``, every product once."""
@@ -127,16 +119,6 @@ class CompiledModel:
     def n_variables(self) -> int:
         """The number of variables."""
         return len(self.c)
-
-    @property
-    def size(self) -> Size:
-        """The size that solvers check against their limits."""
-        return Size(
-            self.n_variables,
-            self.rows.n_rows,
-            self.products is not None,
-            bool(self.quadratic_rows),
-        )
 
     def block(self, name: str, x: NDArray[Any]) -> NDArray[Any]:
         """Return the view of `x` that holds the variables called `name`, in their own shape."""

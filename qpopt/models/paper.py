@@ -11,20 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
-from qpopt.models.parts import (
-    assigned_similarity,
-    data_of,
-    declare,
-    declare_charges,
-    declare_overlaps,
-    only_selected,
-    selected_bias,
-)
+from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_size
 from qpopt.problem.instance import Instance
 
 
@@ -47,44 +38,37 @@ class Tightening:
     equal: tuple[tuple[int, int], ...] = ()
 
 
-def paper_model(*, quadratic: bool) -> pyo.AbstractModel:
-    """Return the abstract model; `quadratic` keeps the products of s in the objective."""
+def build_paper(
+    instance: Instance, tightening: Tightening, *, quadratic: bool
+) -> pyo.ConcreteModel:
+    """Build the relaxed model of one round; `quadratic` keeps products of s in the objective."""
     model = pyo.AbstractModel("paper")
-    declare(model)
-    declare_charges(model, quadratic=quadratic)
+    declare(model, quadratic=quadratic)
+    declare_linked(model)
     declare_overlaps(model)
     model.short = pyo.Set(within=model.classes)
-    model.linked = pyo.Constraint(model.classes, model.features, rule=only_selected)
     model.in_all = pyo.Constraint(rule=_in_all)
     model.enough = pyo.Constraint(model.short, rule=_enough)
-    model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
-    return model
+    return build(
+        model,
+        instance,
+        gamma=tightening.features,
+        short=tightening.short,
+        equal=tightening.equal,
+    )
 
 
 def compile_paper(instance: Instance, tightening: Tightening, *, quadratic: bool) -> CompiledModel:
-    """Build and compile the relaxed model of one round."""
-    data = {
-        None: {
-            **data_of(instance)[None],
-            "gamma": {None: list(tightening.features)},
-            "short": {None: list(tightening.short)},
-            "equal": {None: list(tightening.equal)},
-        }
-    }
-    model = paper_model(quadratic=quadratic).create_instance(data)
+    """Build and compile; see `build_paper`."""
+    model = build_paper(instance, tightening, quadratic=quadratic)
     return compile_model(model, implied=("y", "p"))
 
 
 def paper_size(instance: Instance, tightening: Tightening, *, quadratic: bool) -> Size:
     """Return the size of the model without building it."""
-    pairs = np.count_nonzero(instance.R) // 2
-    linked = instance.n_classes * instance.n_features
     overlaps = len(tightening.equal) * len(tightening.features)
-    variables = instance.n_features + linked + overlaps
-    rows = 2 + linked + len(tightening.short) + overlaps + len(tightening.equal)
-    if quadratic:
-        return Size(variables, rows, quadratic_objective=pairs > 0)
-    return Size(variables + pairs, rows + pairs)
+    rows = 1 + len(tightening.short) + overlaps + len(tightening.equal)
+    return linked_size(instance, quadratic=quadratic, variables=overlaps, rows=rows)
 
 
 def _in_all(model: Any) -> Any:
@@ -94,7 +78,3 @@ def _in_all(model: Any) -> Any:
 
 def _enough(model: Any, c: int) -> Any:
     return pyo.quicksum(model.w[c, d] for d in model.gamma) >= model.n_per_class
-
-
-def _objective(model: Any) -> Any:
-    return assigned_similarity(model) - model.charges + selected_bias(model)

@@ -1,17 +1,23 @@
-"""The parts that all formulations share: the data of an instance and the selected features."""
+"""The parts that formulations share: the data of an instance, variables, constraints, objective."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
+from qpopt.models.compiled import Size
 from qpopt.problem.instance import Instance
 
 
-def declare(model: pyo.AbstractModel) -> None:
-    """Declare the sets and parameters of an instance, and the variables s and w."""
+def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
+    """Declare sets and parameters of an instance, s and w, and how redundant pairs are charged.
+
+    Pairs are charged either as products of s, or through y_dd' ≥ s_d + s_d' − 1: redundancy is
+    never negative, so y takes the value of the product by itself.
+    """
     model.n_select = pyo.Param(within=pyo.PositiveIntegers)
     model.n_per_class = pyo.Param(within=pyo.PositiveIntegers)
     model.classes = pyo.Set()
@@ -25,20 +31,18 @@ def declare(model: pyo.AbstractModel) -> None:
     model.s = pyo.Var(model.features, domain=pyo.Binary, bounds=_fixed)
     model.w = pyo.Var(model.classes, model.features, domain=pyo.Binary)
     model.selected = pyo.Constraint(rule=_selected)
-
-
-def declare_charges(model: pyo.AbstractModel, *, quadratic: bool) -> None:
-    """Declare how redundant pairs are charged.
-
-    Either as products of s, or through y_dd' ≥ s_d + s_d' − 1: redundancy is never negative, so y
-    takes the value of the product by itself.
-    """
     if quadratic:
         model.charges = pyo.Expression(rule=_charged_products)
     else:
         model.y = pyo.Var(model.pairs, bounds=(0, 1))
         model.charged = pyo.Constraint(model.pairs, rule=_charged)
         model.charges = pyo.Expression(rule=_charged_pairs)
+
+
+def declare_linked(model: pyo.AbstractModel) -> None:
+    """Declare w ≤ s, and the objective that is linear in w because of it."""
+    model.linked = pyo.Constraint(model.classes, model.features, rule=_linked)
+    model.objective = pyo.Objective(rule=_linked_objective, sense=pyo.maximize)
 
 
 def declare_overlaps(model: pyo.AbstractModel) -> None:
@@ -53,35 +57,40 @@ def declare_overlaps(model: pyo.AbstractModel) -> None:
     model.distinct = pyo.Constraint(model.equal, rule=_distinct)
 
 
-def data_of(instance: Instance) -> Mapping[None, Mapping[str, Any]]:
-    """Return the data of an instance as `create_instance` wants it."""
+def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -> pyo.ConcreteModel:
+    """Fill an abstract model with the data of an instance, and further sets by their names."""
     pairs, redundancies = instance.redundant_pairs()
-    keys = [(int(d), int(e)) for d, e in pairs]
-    return {
-        None: {
-            "classes": {None: range(instance.n_classes)},
-            "features": {None: range(instance.n_features)},
-            "n_select": {None: instance.n_select},
-            "n_per_class": {None: instance.n_per_class},
-            "pairs": {None: keys},
-            "included": {None: list(instance.include)},
-            "excluded": {None: list(instance.exclude)},
-            "similarity": {
-                (c, d): value
-                for c, row in enumerate(instance.A.tolist())
-                for d, value in enumerate(row)
-            },
-            "redundancy": dict(zip(keys, redundancies.tolist(), strict=True)),
-            "bias": dict(enumerate(instance.b.tolist())),
-        }
+    sets |= {
+        "classes": range(instance.n_classes),
+        "features": range(instance.n_features),
+        "pairs": [(d, e) for d, e in pairs.tolist()],
+        "included": instance.include,
+        "excluded": instance.exclude,
     }
+    data: dict[str, Any] = {name: {None: list(members)} for name, members in sets.items()}
+    data |= {
+        "n_select": {None: instance.n_select},
+        "n_per_class": {None: instance.n_per_class},
+        "similarity": {
+            (c, d): value
+            for c, row in enumerate(instance.A.tolist())
+            for d, value in enumerate(row)
+        },
+        "redundancy": dict(zip(data["pairs"][None], redundancies.tolist(), strict=True)),
+        "bias": dict(enumerate(instance.b.tolist())),
+    }
+    return model.create_instance({None: data})
 
 
-def assigned_similarity(model: Any) -> Any:
-    """Return Σ a_cd w_cd, the similarity where w is 0 for every feature that is not selected."""
-    return pyo.quicksum(
-        model.similarity[c, d] * model.w[c, d] for c in model.classes for d in model.features
-    )
+def linked_size(instance: Instance, *, quadratic: bool, variables: int = 0, rows: int = 0) -> Size:
+    """Return the size of a model with w ≤ s and so many more variables and rows, unbuilt."""
+    pairs = np.count_nonzero(instance.R) // 2
+    linked = instance.n_classes * instance.n_features
+    variables += instance.n_features + linked
+    rows += 1 + linked
+    if quadratic:
+        return Size(variables, rows, quadratic_objective=pairs > 0)
+    return Size(variables + pairs, rows + pairs)
 
 
 def selected_bias(model: Any) -> Any:
@@ -89,9 +98,15 @@ def selected_bias(model: Any) -> Any:
     return pyo.quicksum(model.bias[d] * model.s[d] for d in model.features)
 
 
-def only_selected(model: Any, c: int, d: int) -> Any:
-    """State that a class may use a feature only if it is selected."""
+def _linked(model: Any, c: int, d: int) -> Any:
     return model.w[c, d] <= model.s[d]
+
+
+def _linked_objective(model: Any) -> Any:
+    similarity = pyo.quicksum(
+        model.similarity[c, d] * model.w[c, d] for c in model.classes for d in model.features
+    )
+    return similarity - model.charges + selected_bias(model)
 
 
 def _fixed(model: Any, d: int) -> tuple[int, int]:

@@ -7,41 +7,37 @@ without changing anything else, so no optimum is lost and the constraint stays q
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
-from qpopt.models.parts import data_of, declare, declare_charges, selected_bias
+from qpopt.models.parts import build, declare, selected_bias
 from qpopt.problem.instance import Instance
 
 
-def qcqp_model() -> pyo.AbstractModel:
-    """Return the abstract model."""
+def build_qcqp(instance: Instance) -> pyo.ConcreteModel:
+    """Build the quadratic form of an instance."""
     model = pyo.AbstractModel("qcqp")
-    declare(model)
-    declare_charges(model, quadratic=True)
-    model.class_pairs = pyo.Set(dimen=2, initialize=_class_pairs)
+    declare(model, quadratic=True)
+    model.class_pairs = pyo.Set(dimen=2)
     model.per_class = pyo.Constraint(model.classes, rule=_per_class)
     model.distinct = pyo.Constraint(model.class_pairs, rule=_distinct)
     model.objective = pyo.Objective(rule=_objective, sense=pyo.maximize)
-    return model
+    return build(model, instance, class_pairs=combinations(range(instance.n_classes), 2))
 
 
 def compile_qcqp(instance: Instance) -> CompiledModel:
-    """Build and compile the quadratic form of an instance."""
-    return compile_model(qcqp_model().create_instance(data_of(instance)))
+    """Build and compile; see `build_qcqp`."""
+    return compile_model(build_qcqp(instance))
 
 
 def qcqp_size(instance: Instance) -> Size:
     """Return the size of the model without building it."""
     variables = instance.n_features * (instance.n_classes + 1)
     return Size(variables, rows=1, quadratic_objective=True, quadratic_rows=True)
-
-
-def _class_pairs(model: Any) -> list[tuple[int, int]]:
-    return [(c, other) for c in model.classes for other in model.classes if c < other]
 
 
 def _per_class(model: Any, c: int) -> Any:

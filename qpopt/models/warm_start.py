@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from qpopt.models.compiled import CompiledModel
 from qpopt.models.paper import Tightening
 from qpopt.problem.instance import Instance
+from qpopt.problem.solution import Candidate
 
 
 def start_vector(
     instance: Instance,
     model: CompiledModel,
-    selection: NDArray[np.int64],
-    assignment: NDArray[np.bool_],
+    candidate: Candidate,
     tightening: Tightening | None = None,
 ) -> NDArray[np.float64]:
     """Return the values that a solution gives to the variables of a formulation.
@@ -25,18 +25,16 @@ def start_vector(
         The instance that the model is of.
     model
         Any of the formulations.
-    selection
-        Indices of the selected features.
-    assignment
-        Boolean classes × selected features.
+    candidate
+        The solution.
     tightening
         What a model of the published scheme was built with.
     """
     x = np.zeros(model.n_variables)
     s = model.block("s", x)
     w = model.block("w", x)
-    s[selection] = 1.0
-    w[:, selection] = assignment
+    s[candidate.selection] = 1.0
+    w[:, candidate.selection] = candidate.assignment
     if "y" in model.blocks:
         pairs, _ = instance.redundant_pairs()
         model.block("y", x)[:] = s[pairs[:, 0]] * s[pairs[:, 1]]

@@ -69,7 +69,11 @@ def locality_from_sums(
     NDArray
         One value per feature; 0 for a feature whose sum is 0.
     """
-    return _weighted_mean(weighted, feature_sums) / n_samples
+    sums = np.asarray(feature_sums, dtype=np.float64)
+    numerator = validation.vector("weighted", weighted, len(sums))
+    denominator = validation.vector("feature_sums", sums, len(sums))
+    mean = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+    return mean / n_samples
 
 
 def center_from_sums(
@@ -78,27 +82,6 @@ def center_from_sums(
     """Compute the raw center bias b_d = − Σ_j f_jd / (1 + e_jd) / (n Σ_j f_jd).
 
     e_jd is the distance from the maximum of feature map d of sample j to the nearest edge, 0 on
-    the edge.
-
-    Parameters
-    ----------
-    weighted
-        Σ_j f_jd / (1 + e_jd) for every feature.
-    feature_sums
-        Σ_j f_jd for every feature.
-    n_samples
-        The number of samples n.
-
-    Returns
-    -------
-    NDArray
-        One value per feature; 0 for a feature whose sum is 0.
+    the edge. `weighted` is Σ_j f_jd / (1 + e_jd); all else is as for `locality_from_sums`.
     """
-    return -_weighted_mean(weighted, feature_sums) / n_samples
-
-
-def _weighted_mean(weighted: ArrayLike, feature_sums: ArrayLike) -> NDArray[np.float64]:
-    sums = np.asarray(feature_sums, dtype=np.float64)
-    numerator = validation.vector("weighted", weighted, len(sums))
-    denominator = validation.vector("feature_sums", sums, len(sums))
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+    return -locality_from_sums(weighted, feature_sums, n_samples)

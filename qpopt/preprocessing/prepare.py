@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InvalidInstance
+from qpopt.io.json_values import freeze
 from qpopt.preprocessing.bias import scale_bias
 from qpopt.preprocessing.epsilon import clique_threshold
 from qpopt.preprocessing.redundancy import redundancy as cosine_redundancy
@@ -87,8 +88,13 @@ def prepare(
         n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
     )
     seed = validation.whole_number("seed", seed, error=InvalidInstance)
-    _check_scale("bias_scale", bias_scale)
-    _check_scale("redundancy", redundancy)
+    for label, scale in (("bias_scale", bias_scale), ("redundancy", redundancy)):
+        validation.number(label, scale, least=0.0, error=InvalidInstance)
+
+    said = {} if provenance is None else provenance
+    origin = dict(freeze("provenance", said, InvalidInstance))
+    for claim in ("clique", "epsilon_proven"):  # which only the search below can make
+        origin.pop(claim, None)
 
     R = cosine_redundancy(raw)
     record: dict[str, Any] = {
@@ -105,10 +111,12 @@ def prepare(
         record["epsilon"], record["clique"] = found.epsilon, found.clique
         record["epsilon_proven"] = found.proven
         start = start or tuple(found.clique.tolist())
-    elif epsilon is None or _is_number(epsilon):
-        record["epsilon"] = epsilon
-    else:
+    elif isinstance(epsilon, str):
         raise InvalidInstance(f'epsilon must be "clique", a number or None, not {epsilon!r}.')
+    elif epsilon is None:
+        record["epsilon"] = None
+    else:
+        record["epsilon"] = validation.number("epsilon", epsilon, error=InvalidInstance)
     if record["epsilon"] is not None:
         R[record["epsilon"] > R] = 0.0
 
@@ -135,29 +143,8 @@ def prepare(
         class_names=class_names,
         feature_names=feature_names,
         name=name,
-        provenance={**_mapping(provenance), **record},
+        provenance={**origin, **record},
     )
-
-
-def _mapping(provenance: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return what the caller says of the origin, without claims that only `prepare` can make."""
-    if provenance is None:
-        return {}
-    if not isinstance(provenance, Mapping):
-        raise InvalidInstance(f"provenance must be a mapping, not {provenance!r}.")
-    return {
-        key: value for key, value in provenance.items() if key not in ("clique", "epsilon_proven")
-    }
-
-
-def _check_scale(label: str, value: float) -> None:
-    if not (_is_number(value) and value >= 0):
-        raise InvalidInstance(f"{label} must be a finite number of at least 0, not {value!r}.")
-
-
-def _is_number(value: Any) -> bool:
-    real = isinstance(value, int | float | np.integer | np.floating)
-    return real and not isinstance(value, bool) and bool(abs(value) <= validation.LARGEST)
 
 
 def _warn(record: Mapping[str, Any], has_bias: bool) -> None:

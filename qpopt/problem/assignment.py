@@ -24,23 +24,9 @@ FIRST_LIST = 8
 def assign(
     A: NDArray[np.float64], selection: NDArray[np.int64], n_per_class: int
 ) -> NDArray[np.bool_]:
-    """Give every class `n_per_class` selected features so that the similarity is largest.
+    """Give every class the features so that the similarity is largest and no two sets are equal.
 
-    No two classes get the same set.
-
-    Parameters
-    ----------
-    A
-        Similarity, classes × features.
-    selection
-        Indices of the selected features.
-    n_per_class
-        How many features every class gets.
-
-    Returns
-    -------
-    NDArray
-        Boolean classes × len(selection).
+    Parameters and result are as for `best_assignment`.
 
     Raises
     ------

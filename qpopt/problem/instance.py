@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -22,19 +22,6 @@ from qpopt.problem.objective import Objective, best_assignment, objective
 
 if TYPE_CHECKING:
     import networkx
-
-VALUES = (
-    "n_select",
-    "n_per_class",
-    "include",
-    "exclude",
-    "hint",
-    "class_names",
-    "feature_names",
-    "name",
-    "provenance",
-)
-"""All that an instance holds beside its arrays."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -115,6 +102,7 @@ class Instance:
         n_select, n_per_class, included, excluded = validation.check_counts(
             n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
         )
+        said = {} if provenance is None else provenance
         values = {
             "A": similarity,
             "R": redundancy,
@@ -127,7 +115,7 @@ class Instance:
             "class_names": validation.names("class_names", class_names, n_classes),
             "feature_names": validation.names("feature_names", feature_names, n_features),
             "name": str(name),
-            "provenance": _checked_provenance(provenance),
+            "provenance": freeze("provenance", said, InvalidInstance),
         }
         for key, value in values.items():
             if isinstance(value, np.ndarray):
@@ -287,10 +275,5 @@ class Instance:
         )
 
 
-def _checked_provenance(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    try:
-        return freeze({} if values is None else values)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInstance(
-            f"provenance must be a mapping of what JSON can hold: {error}."
-        ) from None
+VALUES = tuple(field.name for field in fields(Instance))[3:]
+"""All that an instance holds beside its arrays."""

@@ -129,10 +129,7 @@ class Solution:
             validation.whole_number("seed", self.seed, least=-inf, error=InvalidSolution)
             self._keep("seed", int(self.seed))
         self._keep("trace", _points(self.trace))
-        try:
-            self._keep("details", freeze(self.details))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidSolution(f"details must be what JSON can hold: {error}.") from None
+        self._keep("details", freeze("details", self.details, InvalidSolution))
 
     def _keep(self, name: str, value: Any) -> None:
         """Set a field of this frozen object; arrays become read-only."""
@@ -143,12 +140,7 @@ class Solution:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):
             return NotImplemented
-        return all(
-            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
-            for mine, theirs in (
-                (getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-            )
-        )
+        return self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -74,12 +74,9 @@ def undecided(
     instance: Instance, free: Indices | None = None, included: Indices | None = None
 ) -> tuple[Indices, Indices]:
     """Return the features that are undecided, and those that are selected; see `subproblem`."""
-    chosen = np.union1d(
-        np.array(instance.include, dtype=np.int64),
-        np.zeros(0, dtype=np.int64) if included is None else included,
-    ).astype(np.int64)
+    chosen = np.union1d(instance.include, () if included is None else included).astype(np.int64)
     open_ = np.arange(instance.n_features) if free is None else np.asarray(free, dtype=np.int64)
-    open_ = np.setdiff1d(open_, np.concatenate([chosen, np.array(instance.exclude, np.int64)]))
+    open_ = np.setdiff1d(open_, [*chosen.tolist(), *instance.exclude])
     return open_, chosen
 
 

@@ -215,10 +215,7 @@ def selection(values: ArrayLike, n_features: int) -> NDArray[np.int64]:
             f"A selection is a list of feature indices or a boolean mask of {n_features} values; "
             f"got {array.dtype} of shape {array.shape}."
         )
-    if len(array) and not (array.min() >= 0 and array.max() < n_features):
-        raise InvalidInstance(f"A selected feature lies outside 0 … {n_features - 1}.")
-    if len(np.unique(array)) < len(array):
-        raise InvalidInstance("A feature is selected twice.")
+    features("A selection", array.tolist(), n_features)
     return array.astype(np.int64)
 
 

@@ -1,41 +1,95 @@
-"""Finding out whether a solver's package is there, apart from whether it can be loaded."""
+"""Whether a solver is installed, can be loaded and is licensed: three questions, three answers."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from qpopt.errors import SolverFailure
-from qpopt.solvers.base import Availability
 
 
-def package_availability(package: str, module: str) -> Availability:
-    """Tell whether a package is installed and its module can be loaded.
+class LicenceLimits(NamedTuple):
+    """The largest model that a licence allows."""
+
+    variables: int
+    rows: int
+    quadratic_variables: int
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a solver can be used here; it is loaded only when a question needs that.
+
+    Parameters
+    ----------
+    installed
+        Whether its package is there.
+    version
+        The version of the package; empty where it is not installed or not known.
+    licence
+        Loads the solver and gives what its licence allows, None for everything; raises
+        SolverFailure where the solver cannot be used.
+    """
+
+    installed: bool
+    version: str = ""
+    licence: Callable[[], LicenceLimits | None] = lambda: None
+
+    @cached_property
+    def _answer(self) -> tuple[str, LicenceLimits | None]:
+        try:
+            return "", self.licence() if self.installed else None
+        except SolverFailure as error:
+            return str(error), None
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be used although it is installed; empty where it can."""
+        return self._answer[0]
+
+    @property
+    def limits(self) -> LicenceLimits | None:
+        """What a limited licence allows; None where there is no limit."""
+        return self._answer[1]
+
+    @property
+    def licensed(self) -> bool:
+        """Whether it may be used without limits."""
+        return self._answer == ("", None)
+
+    @property
+    def usable(self) -> bool:
+        """Whether at least small models can be solved."""
+        return self.installed and not self.problem
+
+
+def installed_version(package: str, module: str) -> str:
+    """Return the version of an installed package, or nothing; no part of it is loaded.
 
     Parameters
     ----------
     package
         The name that pip knows.
     module
-        The module to load.
+        A module of it.
     """
+    if find_spec(module.partition(".")[0]) is None:
+        return ""
     try:
-        installed = version(package)
+        return version(package)
     except PackageNotFoundError:
-        return Availability(installed=False)
-    try:
-        load(module)
-    except SolverFailure as error:
-        return Availability(installed=True, version=installed, problem=str(error))
-    return Availability(installed=True, version=installed)
+        return "unknown"
 
 
 def load(module: str) -> ModuleType:
@@ -58,7 +112,8 @@ def load(module: str) -> ModuleType:
         if not module.startswith("ortools"):
             return import_module(module)
         if "ortools" not in sys.modules:
-            _load_if_present("highspy")
+            with suppress(ModuleNotFoundError):
+                import_module("highspy")
         with _lazy_binding() if "highspy" in sys.modules else nullcontext():
             return import_module(module)
     except (ImportError, OSError) as error:
@@ -79,13 +134,6 @@ def _load_highspy() -> ModuleType:
                 # all of its own by now.
                 ctypes.CDLL(str(library), mode=os.RTLD_GLOBAL | os.RTLD_NOW)
     return import_module("highspy")
-
-
-def _load_if_present(module: str) -> None:
-    try:
-        import_module(module)
-    except ModuleNotFoundError:
-        return
 
 
 @contextmanager

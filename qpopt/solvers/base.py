@@ -11,9 +11,10 @@ announced by its package as an entry point::
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from math import inf
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from qpopt.control.limits import Limits
 from qpopt.models.compiled import CompiledModel, Rows
 from qpopt.problem.solution import Status
+from qpopt.problem.tolerances import outward
+from qpopt.solvers.availability import Availability, LicenceLimits, installed_version, load
 
 Floats = NDArray[np.float64]
 
@@ -51,42 +54,8 @@ class Supports:
     warm_start: bool = False
 
 
-class LicenceLimits(NamedTuple):
-    """The largest model that a licence allows."""
-
-    variables: int
-    rows: int
-    quadratic_variables: int
-
-
-@dataclass(frozen=True)
-class Availability:
-    """Whether a solver can be used here.
-
-    Parameters
-    ----------
-    installed
-        Whether its package is there.
-    version
-        The version of the package; empty where it is not installed.
-    licensed
-        Whether it may be used without limits.
-    limits
-        What a limited licence allows; None where there is no limit.
-    problem
-        Why it cannot be used although it is installed; empty where it can.
-    """
-
-    installed: bool
-    version: str = ""
-    licensed: bool = True
-    limits: LicenceLimits | None = None
-    problem: str = ""
-
-    @property
-    def usable(self) -> bool:
-        """Whether at least small models can be solved."""
-        return self.installed and not self.problem
+def tell_nobody(x: Floats | None, bound: float | None) -> None:
+    """Keep a solution or a bound to oneself."""
 
 
 class SolverInfo(NamedTuple):
@@ -116,7 +85,7 @@ class SolverRequest:
     limits: Limits = field(default_factory=Limits)
     start: Floats | None = None
     lazy: Lazy | None = None
-    on_progress: OnProgress | None = None
+    on_progress: OnProgress = tell_nobody
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +120,61 @@ class Solver(ABC):
     supports: ClassVar[Supports] = Supports()
     install: ClassVar[str] = ""
     """The command that installs the solver, for error messages."""
+    package: ClassVar[str] = ""
+    """The package that it needs, as pip knows it; empty for none."""
+    module: ClassVar[str] = ""
+    """The module of that package to load."""
+    statuses: ClassVar[Mapping[Any, Status]] = {}
+    """What the solver's own words for an end mean; what is not listed proves nothing."""
 
     def availability(self) -> Availability:
         """Tell whether the solver can be used here."""
-        return Availability(installed=True)
+        if not self.package:
+            return Availability(installed=True)
+        version = installed_version(self.package, self.module)
+        return Availability(bool(version), version, self.licence)
+
+    def licence(self) -> LicenceLimits | None:
+        """Load the solver and return what its licence allows; None for everything.
+
+        Raises
+        ------
+        SolverFailure
+            If it cannot be loaded or used.
+        """
+        load(self.module)
+        return None
+
+    def ending(
+        self,
+        ended: Any,
+        model: CompiledModel,
+        x: Floats | None,
+        bound: float | None,
+        *,
+        interrupted: bool,
+        lazy_added: int = 0,
+    ) -> SolverResult:
+        """Return what a run found.
+
+        Parameters
+        ----------
+        ended
+            How the solver says that it ended, a key of `statuses` where that proves something.
+        model, x, bound
+            The model, the best solution found and the bound.
+        interrupted
+            Whether the run was stopped by Ctrl-C.
+        lazy_added
+            How many lazy constraints were added on the way.
+        """
+        status = self.statuses.get(ended)
+        if status is Status.INFEASIBLE:
+            return SolverResult(status)
+        if status is None or x is None:
+            status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
+            status = Status.INTERRUPTED if interrupted else status
+        return SolverResult(status, x, None if x is None else model.value(x), bound, lazy_added)
 
     @abstractmethod
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
@@ -173,3 +193,8 @@ class Solver(ABC):
         SolverResult
             With status `interrupted` after Ctrl-C, and the best solution found until then.
         """
+
+
+def safe_bound(value: float, infinity: float = inf) -> float | None:
+    """Return the bound that a solver tells, moved outward by its tolerances; None for no bound."""
+    return outward(value) if abs(value) < infinity else None

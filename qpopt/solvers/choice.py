@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qpopt.errors import MissingSolver, SolverLimit, UnsupportedModel
 from qpopt.models.compiled import Size
+from qpopt.solvers.availability import LicenceLimits
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver, require, solver_names
 
@@ -22,12 +23,8 @@ def can_take(solver: Solver, size: Size) -> bool:
 def within_limits(solver: Solver, size: Size) -> bool:
     """Tell whether the licence of a solver allows a model of this size."""
     limits = solver.availability().limits
-    if limits is None:
-        return True
-    quadratic = size.quadratic_objective or size.quadratic_rows
-    return (
-        size.variables <= (limits.quadratic_variables if quadratic else limits.variables)
-        and size.rows <= limits.rows
+    return limits is None or (
+        size.variables <= _most_variables(limits, size) and size.rows <= limits.rows
     )
 
 
@@ -47,16 +44,15 @@ def check(solver: Solver, size: Size) -> None:
             f"{solver.name} cannot take a model with {_needs(size)}; "
             f"{f'use one of {able}' if able else 'no known solver can'}."
         )
-    if not within_limits(solver, size):
-        limits = solver.availability().limits
-        assert limits is not None
-        quadratic = size.quadratic_objective or size.quadratic_rows
-        most = limits.quadratic_variables if quadratic else limits.variables
+    limits = solver.availability().limits
+    if limits is not None and not within_limits(solver, size):
+        fitting = [name for name in solver_names() if _fits(find_solver(name), size)]
         raise SolverLimit(
             f"The model has {size.variables:,} variables and {size.rows:,} linear constraints; the "
-            f"size-limited licence of {solver.name} allows {most:,} variables"
-            f"{' in a model with products' if quadratic else ''} and {limits.rows:,} linear "
-            f"constraints. Install a full licence, or use {_instead(solver, size)}."
+            f"size-limited licence of {solver.name} allows {_most_variables(limits, size):,} "
+            f"variables{' in a model with products' if _has_products(size) else ''} and "
+            f"{limits.rows:,} linear constraints. Install a full licence, or use "
+            f"{' or '.join(fitting) or 'a smaller instance'}."
         )
 
 
@@ -84,11 +80,15 @@ def choose(name: str, sizes: list[Size], preference: tuple[str, ...]) -> Solver:
         if not any(_fits(solver, size) for size in sizes):
             check(solver, sizes[-1])
         return solver
-    usable = [find_solver(n) for n in preference if find_solver(n).availability().usable]
+    limited = None
+    for solver in map(find_solver, preference):
+        if solver.availability().usable and any(_fits(solver, size) for size in sizes):
+            if solver.availability().licensed:
+                return solver
+            limited = limited or solver
     # A limited licence is for trying a solver out, so it comes last.
-    for solver in sorted(usable, key=lambda solver: not solver.availability().licensed):
-        if any(_fits(solver, size) for size in sizes):
-            return solver
+    if limited is not None:
+        return limited
     able = [find_solver(n) for n in preference if can_take(find_solver(n), sizes[-1])]
     commands = " or ".join(solver.install for solver in able if solver.install)
     raise MissingSolver(
@@ -124,17 +124,17 @@ def _fits(solver: Solver, size: Size) -> bool:
     return can_take(solver, size) and within_limits(solver, size)
 
 
+def _has_products(size: Size) -> bool:
+    return size.quadratic_objective or size.quadratic_rows
+
+
+def _most_variables(limits: LicenceLimits, size: Size) -> int:
+    return limits.quadratic_variables if _has_products(size) else limits.variables
+
+
 def _needs(size: Size) -> str:
-    parts = []
-    if size.quadratic_objective:
-        parts.append("a quadratic objective")
-    if size.quadratic_rows:
-        parts.append("quadratic constraints")
-    return " and ".join(parts) or "linear constraints"
-
-
-def _instead(solver: Solver, size: Size) -> str:
-    others = [
-        name for name in solver_names() if name != solver.name and _fits(find_solver(name), size)
-    ]
-    return " or ".join(others) or "a smaller instance"
+    parts = (
+        "a quadratic objective" if size.quadratic_objective else "",
+        "quadratic constraints" if size.quadratic_rows else "",
+    )
+    return " and ".join(filter(None, parts)) or "linear constraints"

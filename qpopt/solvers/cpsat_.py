@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,10 @@ from numpy.typing import NDArray
 from qpopt.errors import UnsupportedModel
 from qpopt.models.compiled import CompiledModel, Kind
 from qpopt.problem.solution import Status
-from qpopt.solvers.availability import load, package_availability
-from qpopt.solvers.base import (
-    Availability,
-    OnProgress,
-    Solver,
-    SolverRequest,
-    SolverResult,
-    Supports,
-)
+from qpopt.solvers.availability import load
+from qpopt.solvers.base import OnProgress, Solver, SolverRequest, SolverResult, Supports
 from qpopt.solvers.solver_thread import SolverThread
 
-MODULE = "ortools.sat.python.cp_model"
 ACCURACY = 1e-7
 """The rounding error of the objective that is aimed at, relative to its largest coefficient."""
 LARGEST_EXPONENT = 52
@@ -45,14 +37,12 @@ class CpSat(Solver):
     name = "cpsat"
     supports = Supports(warm_start=True)
     install = "pip install 'qpopt[cpsat]'"
-
-    def availability(self) -> Availability:
-        """Tell whether ortools is installed."""
-        return package_availability("ortools", MODULE)
+    package, module = "ortools", "ortools.sat.python.cp_model"
+    statuses: ClassVar = {"OPTIMAL": Status.OPTIMAL, "INFEASIBLE": Status.INFEASIBLE}
 
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
-        cp_model = load(MODULE)
+        cp_model = load(self.module)
         scaled = scale_objective(model)
         built, variables = _build(cp_model, model, scaled)
         if request.start is not None:
@@ -67,23 +57,26 @@ class CpSat(Solver):
         if parameters.num_workers < PORTFOLIO:
             parameters.subsolvers.extend(FIRST_WORKERS)
         if request.limits.time_limit is not None:
-            parameters.max_time_in_seconds = max(request.limits.time_limit, 0.0)
+            parameters.max_time_in_seconds = request.limits.time_limit
         # Ctrl-C is caught by `SolverThread`; CP-SAT's own handler would take it away from Python.
         parameters.catch_sigint_signal = False
         run = SolverThread(solver.stop_search)
-        reporter = None
         bounds: list[float] = []
-        tell = run.guard(request.on_progress or _tell_nobody, None)
+        tell = run.guard(request.on_progress, None)
 
         def on_bound(bound: float) -> None:
             bounds.append(bound)
             tell(None, scaled.bound(bound))
 
         solver.best_bound_callback = on_bound
-        if request.on_progress is not None:
-            reporter = _reporter(cp_model, tell, scaled)
+        reporter = _reporter(cp_model, tell, scaled)
         ended = run.wait_for(lambda: solver.solve(built, reporter))
-        return _result(cp_model, solver, ended, model, scaled, bounds, run.interrupted)
+        found = ended in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        x = np.array(solver.response_proto.solution, dtype=np.float64) if found else None
+        # Ended before it knew anything, CP-SAT calls 0 its bound: only what it told then counts.
+        known = solver.best_objective_bound if found else min(bounds, default=np.inf)
+        ended = solver.status_name(ended)
+        return self.ending(ended, model, x, scaled.bound(known), interrupted=run.interrupted)
 
 
 class ScaledObjective(NamedTuple):
@@ -163,10 +156,6 @@ def _build(cp_model: Any, model: CompiledModel, scaled: ScaledObjective) -> tupl
     return built, variables
 
 
-def _tell_nobody(x: NDArray[np.float64] | None, bound: float | None) -> None:
-    pass
-
-
 def _reporter(cp_model: Any, tell: OnProgress, scaled: ScaledObjective) -> Any:
     class Reporter(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         """Hands every solution on."""
@@ -176,28 +165,3 @@ def _reporter(cp_model: Any, tell: OnProgress, scaled: ScaledObjective) -> Any:
             tell(x, scaled.bound(self.best_objective_bound))
 
     return Reporter()
-
-
-def _result(
-    cp_model: Any,
-    solver: Any,
-    ended: Any,
-    model: CompiledModel,
-    scaled: ScaledObjective,
-    bounds: list[float],
-    interrupted: bool,
-) -> SolverResult:
-    if ended == cp_model.INFEASIBLE:
-        return SolverResult(Status.INFEASIBLE)
-    found = ended in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    x = np.array(solver.response_proto.solution, dtype=np.float64) if found else None
-    # Ended before it knew anything, CP-SAT calls 0 its bound: only what it has told then counts.
-    known = solver.best_objective_bound if found else min(bounds, default=np.inf)
-    bound = scaled.bound(known)
-    if ended == cp_model.OPTIMAL:
-        status = Status.OPTIMAL
-    elif interrupted:
-        status = Status.INTERRUPTED
-    else:
-        status = Status.FEASIBLE if found else Status.NO_SOLUTION
-    return SolverResult(status, x, None if x is None else model.value(x), bound)

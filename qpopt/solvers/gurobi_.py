@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,24 +11,16 @@ from scipy import sparse
 from qpopt.errors import SolverFailure
 from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
 from qpopt.problem.solution import Status
-from qpopt.problem.tolerances import outward
-from qpopt.solvers.availability import load, package_availability
-from qpopt.solvers.base import (
-    Availability,
-    Lazy,
-    LicenceLimits,
-    OnProgress,
-    Solver,
-    SolverRequest,
-    SolverResult,
-    Supports,
-)
+from qpopt.solvers.availability import LicenceLimits, load
+from qpopt.solvers.base import Solver, SolverRequest, SolverResult, Supports, safe_bound
 from qpopt.solvers.solver_thread import SolverThread
 
 SIZE_LIMITED = LicenceLimits(variables=2000, rows=2000, quadratic_variables=200)
 """What the licence inside the package allows."""
 TOO_LARGE = 10010
 """Gurobi's error number for a model beyond a size-limited licence."""
+INFINITY = 1e99
+"""Bounds from here on are none."""
 
 
 class Gurobi(Solver):
@@ -40,19 +31,13 @@ class Gurobi(Solver):
         quadratic_objective=True, quadratic_constraints=True, lazy_callback=True, warm_start=True
     )
     install = "pip install 'qpopt[gurobi]'"
+    package = module = "gurobipy"
+    # GRB.OPTIMAL, GRB.INFEASIBLE and GRB.INF_OR_UNBD
+    statuses: ClassVar = {2: Status.OPTIMAL, 3: Status.INFEASIBLE, 4: Status.INFEASIBLE}
 
-    def availability(self) -> Availability:
-        """Tell whether gurobipy is installed and what its licence allows."""
-        package = package_availability("gurobipy", "gurobipy")
-        if not package.usable:
-            return package
-        try:
-            limited = _size_limited()
-        except SolverFailure as error:
-            return Availability(True, package.version, licensed=False, problem=str(error))
-        return Availability(
-            True, package.version, licensed=not limited, limits=SIZE_LIMITED if limited else None
-        )
+    def licence(self) -> LicenceLimits | None:
+        """Start Gurobi and return what its licence allows; see `Solver.licence`."""
+        return SIZE_LIMITED if _size_limited() else None
 
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
@@ -65,16 +50,22 @@ class Gurobi(Solver):
             if request.limits.threads is not None:
                 built.Params.Threads = request.limits.threads
             if request.limits.time_limit is not None:
-                built.Params.TimeLimit = max(request.limits.time_limit, 0.0)
+                built.Params.TimeLimit = request.limits.time_limit
             if request.start is not None:
                 x.Start = request.start
             run = SolverThread(built.terminate)
             built.Params.LazyConstraints = int(request.lazy is not None)
-            callback = _Callback(gurobipy, x, request.lazy, request.on_progress)
+            callback = _Callback(gurobipy, x, request)
             guarded = run.guard(callback, None)
             run.wait_for(lambda: built.optimize(guarded))
-            result = _result(gurobipy, built, x, model, run.interrupted)
-            return replace(result, lazy_added=callback.added)
+            return self.ending(
+                built.Status,
+                model,
+                np.array(x.X) if built.SolCount else None,
+                safe_bound(built.ObjBound, INFINITY),
+                interrupted=run.interrupted,
+                lazy_added=callback.added,
+            )
 
 
 @cache
@@ -106,13 +97,8 @@ def _size_limited() -> bool:
 
 
 def _build(gurobipy: Any, built: Any, model: CompiledModel) -> Any:
-    integer = model.kinds == Kind.INTEGER
-    x = built.addMVar(
-        model.n_variables,
-        lb=model.lower,
-        ub=model.upper,
-        vtype=np.where(integer, "I", "C"),
-    )
+    kinds = np.where(model.kinds == Kind.INTEGER, "I", "C")
+    x = built.addMVar(model.n_variables, lb=model.lower, ub=model.upper, vtype=kinds)
     _add_rows(built, x, model.rows)
     for row in model.quadratic_rows:
         form = _matrix(row.products, model.n_variables)
@@ -146,26 +132,22 @@ def _matrix(products: Products, n: int) -> sparse.csr_array:
 class _Callback:
     """Reports progress and adds lazy constraints."""
 
-    def __init__(
-        self, gurobipy: Any, x: Any, lazy: Lazy | None, on_progress: OnProgress | None
-    ) -> None:
+    def __init__(self, gurobipy: Any, x: Any, request: SolverRequest) -> None:
         self.codes = gurobipy.GRB
         self.x = x
-        self.lazy = lazy
-        self.on_progress = on_progress
+        self.request = request
         self.added = 0
 
     def __call__(self, built: Any, where: int) -> None:
-        codes = self.codes.Callback
+        codes, tell, lazy = self.codes.Callback, self.request.on_progress, self.request.lazy
         if where == codes.MIPSOL:
             found = np.array(built.cbGetSolution(self.x))
-            if self.on_progress is not None:
-                self.on_progress(found, _bound(built.cbGet(codes.MIPSOL_OBJBND)))
-            broken = None if self.lazy is None else self.lazy(found)
+            tell(found, safe_bound(built.cbGet(codes.MIPSOL_OBJBND), INFINITY))
+            broken = None if lazy is None else lazy(found)
             if broken is not None:
                 self._add(built, broken)
-        elif where == codes.MIP and self.on_progress is not None:
-            self.on_progress(None, _bound(built.cbGet(codes.MIP_OBJBND)))
+        elif where == codes.MIP:
+            tell(None, safe_bound(built.cbGet(codes.MIP_OBJBND), INFINITY))
 
     def _add(self, built: Any, rows: Rows) -> None:
         variables = self.x.tolist()
@@ -181,24 +163,3 @@ class _Callback:
             if np.isfinite(low):
                 built.cbLazy(row, self.codes.GREATER_EQUAL, low)
         self.added += rows.n_rows
-
-
-def _result(
-    gurobipy: Any, built: Any, x: Any, model: CompiledModel, interrupted: bool
-) -> SolverResult:
-    codes = gurobipy.GRB
-    if built.Status in (codes.INFEASIBLE, codes.INF_OR_UNBD):
-        return SolverResult(Status.INFEASIBLE)
-    found = np.array(x.X) if built.SolCount else None
-    bound = _bound(built.ObjBound)
-    if built.Status == codes.OPTIMAL:
-        status = Status.OPTIMAL
-    elif interrupted:
-        status = Status.INTERRUPTED
-    else:
-        status = Status.NO_SOLUTION if found is None else Status.FEASIBLE
-    return SolverResult(status, found, None if found is None else model.value(found), bound)
-
-
-def _bound(value: float) -> float | None:
-    return outward(value) if abs(value) < 1e99 else None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from threading import Event
+from typing import Any, ClassVar
 
 import numpy as np
 
 from qpopt.errors import SolverFailure
 from qpopt.models.compiled import CompiledModel, Kind
 from qpopt.problem.solution import Status
-from qpopt.problem.tolerances import outward
-from qpopt.solvers.availability import load, package_availability
-from qpopt.solvers.base import Availability, Solver, SolverRequest, SolverResult, Supports
+from qpopt.solvers.availability import load
+from qpopt.solvers.base import Solver, SolverRequest, SolverResult, Supports, safe_bound
 from qpopt.solvers.solver_thread import SolverOverrun, SolverThread
 
 OVERRUN = 0.1
@@ -28,10 +28,12 @@ class Highs(Solver):
     name = "highs"
     supports = Supports(warm_start=True)
     install = "pip install highspy"
-
-    def availability(self) -> Availability:
-        """Tell whether highspy is installed."""
-        return package_availability("highspy", "highspy")
+    package = module = "highspy"
+    statuses: ClassVar = {
+        "kOptimal": Status.OPTIMAL,
+        "kInfeasible": Status.INFEASIBLE,
+        "kUnboundedOrInfeasible": Status.INFEASIBLE,
+    }
 
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
@@ -52,33 +54,27 @@ class Highs(Solver):
             "threads": request.limits.threads or 0,
         }
         if request.limits.time_limit is not None:
-            options["time_limit"] = max(request.limits.time_limit, 0.0)
+            options["time_limit"] = request.limits.time_limit
         for option, value in options.items():
             highs.setOptionValue(option, value)
         _pass_model(highs, model)
         if request.start is not None:
             columns = np.arange(model.n_variables, dtype=np.int32)
             highs.setSolution(model.n_variables, columns, request.start)
-        stopped = False
-
-        def stop() -> None:
-            nonlocal stopped
-            stopped = True
-
-        run = SolverThread(stop)
+        stopped = Event()
+        run = SolverThread(stopped.set)
 
         def poll(event: Any) -> None:
-            if stopped:
+            if stopped.is_set():
                 event.interrupt()
 
         highs.cbMipInterrupt += poll
         highs.cbSimplexInterrupt += poll
-        if request.on_progress is not None:
-            tell = run.guard(request.on_progress, None)
-            highs.cbMipImprovingSolution += lambda event: tell(
-                np.array(event.data_out.mip_solution), _bound(event.data_out.mip_dual_bound)
-            )
-            highs.cbMipLogging += lambda event: tell(None, _bound(event.data_out.mip_dual_bound))
+        tell = run.guard(request.on_progress, None)
+        highs.cbMipImprovingSolution += lambda event: tell(
+            np.array(event.data_out.mip_solution), safe_bound(event.data_out.mip_dual_bound)
+        )
+        highs.cbMipLogging += lambda event: tell(None, safe_bound(event.data_out.mip_dual_bound))
         patience = None
         if request.limits.time_limit is not None:
             patience = request.limits.time_limit + max(
@@ -91,7 +87,11 @@ class Highs(Solver):
         finally:
             if run.busy:
                 _left_behind.append(run)
-        return _result(highs, model, run.interrupted)
+        info = highs.getInfo()
+        x = np.array(highs.getSolution().col_value) if info.primal_solution_status == 2 else None
+        bound = safe_bound(info.mip_dual_bound)
+        ended = highs.getModelStatus().name
+        return self.ending(ended, model, x, bound, interrupted=run.interrupted)
 
 
 def _pass_model(highs: Any, model: CompiledModel) -> None:
@@ -121,27 +121,3 @@ def _pass_model(highs: Any, model: CompiledModel) -> None:
         matrix.data,
         codes[model.kinds],
     )
-
-
-def _result(highs: Any, model: CompiledModel, interrupted: bool) -> SolverResult:
-    highspy = load("highspy")
-    ended = highs.getModelStatus()
-    statuses = highspy.HighsModelStatus
-    if ended in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
-        return SolverResult(Status.INFEASIBLE)
-    info = highs.getInfo()
-    x = None
-    if info.primal_solution_status == 2:
-        x = np.array(highs.getSolution().col_value)
-    bound = _bound(info.mip_dual_bound)
-    if ended == statuses.kOptimal and x is not None:
-        status = Status.OPTIMAL
-    elif interrupted:
-        status = Status.INTERRUPTED
-    else:
-        status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
-    return SolverResult(status, x, None if x is None else model.value(x), bound)
-
-
-def _bound(value: float) -> float | None:
-    return outward(value) if np.isfinite(value) else None

@@ -79,7 +79,7 @@ def _solve(
 ) -> SolverResult:
     start = None
     if incumbent.best is not None and solver.supports.warm_start:
-        start = start_vector(incumbent.instance, model, *incumbent.best)
+        start = start_vector(incumbent.instance, model, incumbent.best)
 
     def on_progress(x: NDArray[np.float64] | None, bound: float | None) -> None:
         if x is not None:
@@ -92,7 +92,9 @@ def _solve(
         incumbent.offer_values(model.block("s", x))
         return separate(np.rint(x))
 
-    result = solver.solve(
+    return solve_for(
+        incumbent,
+        solver,
         model,
         SolverRequest(
             incumbent.clock.share(),
@@ -101,6 +103,13 @@ def _solve(
             on_progress=on_progress,
         ),
     )
+
+
+def solve_for(
+    incumbent: Incumbent, solver: Solver, model: CompiledModel, request: SolverRequest
+) -> SolverResult:
+    """Solve a model that has a solution; the incumbent notes an interruption."""
+    result = solver.solve(model, request)
     if result.status is Status.INFEASIBLE:
         raise SolverFailure(
             f"{solver.name} says that the model is infeasible, which cannot be; try another solver."

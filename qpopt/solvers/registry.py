@@ -1,61 +1,63 @@
-"""The solvers by name: the four that qpopt knows, and those that other packages announce."""
+"""The solvers by name, from the entry points of installed packages, ours among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TypeVar
 
-from qpopt.errors import MissingSolver
-from qpopt.solvers.base import Solver, SolverInfo
+from qpopt.errors import MissingSolver, QpoptError
+from qpopt.solvers.base import Solver
 
-ENTRY_POINTS = "qpopt.solvers"
-"""The group of entry points under which a package announces a solver of its own."""
+T = TypeVar("T")
 
-BUILT_IN = {
-    "gurobi": ("qpopt.solvers.gurobi_", "Gurobi"),
-    "highs": ("qpopt.solvers.highs_", "Highs"),
-    "cpsat": ("qpopt.solvers.cpsat_", "CpSat"),
-    "scip": ("qpopt.solvers.scip_", "Scip"),
-}
+GROUP = "qpopt.solvers"
+
+
+def announced_names(group: str) -> list[str]:
+    """Return the names of all that installed packages announce in a group of entry points."""
+    return sorted({entry.name for entry in entry_points(group=group)})
+
+
+def find_announced(group: str, name: str, kind: type[T], error: type[QpoptError]) -> T:
+    """Return what a package announces under a name.
+
+    Parameters
+    ----------
+    group
+        The group of entry points.
+    name
+        The name in it.
+    kind
+        What it must be: such an object, or a class of them, which is then called.
+    error
+        What to raise if there is no such name, it cannot be loaded, or it is something else.
+    """
+    what = kind.__name__.lower()
+    found = [entry for entry in entry_points(group=group) if entry.name == name]
+    if not found:
+        known = ", ".join(["auto", *announced_names(group)])
+        raise error(f"There is no {what} called {name!r}; known are {known}.")
+    try:
+        loaded = found[0].load()
+        loaded = loaded() if isinstance(loaded, type) else loaded
+    except Exception as reason:
+        where = found[0].value
+        raise error(f"The {what} {name} cannot be loaded from {where}: {reason!r}.") from reason
+    if not isinstance(loaded, kind):
+        raise error(f"The {what} {name}, {found[0].value}, is no {group}.{kind.__name__}.")
+    return loaded
 
 
 def solver_names() -> list[str]:
     """Return the names of all known solvers, whether installed or not."""
-    announced = {entry.name for entry in entry_points(group=ENTRY_POINTS)}
-    return [*BUILT_IN, *sorted(announced - BUILT_IN.keys())]
+    return announced_names(GROUP)
 
 
 @cache
 def find_solver(name: str) -> Solver:
-    """Return the solver of that name, whether installed or not.
-
-    Raises
-    ------
-    MissingSolver
-        If no solver of that name is known, or its package cannot be loaded.
-    """
-    if name in BUILT_IN:
-        module, attribute = BUILT_IN[name]
-        solver: Solver = getattr(import_module(module), attribute)()
-        return solver
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name == name:
-            return _announced(name, entry.load)
-    raise MissingSolver(
-        f"There is no solver called {name!r}; known are {', '.join(solver_names())}."
-    )
-
-
-def solver_infos() -> dict[str, SolverInfo]:
-    """Return what is known of every solver, whether installed or not."""
-    solvers = {name: find_solver(name) for name in solver_names()}
-    return {
-        name: SolverInfo(solver.availability(), solver.supports, solver.install)
-        for name, solver in solvers.items()
-    }
+    """Return the solver of that name, whether installed or not; MissingSolver if there is none."""
+    return find_announced(GROUP, name, Solver, MissingSolver)  # type: ignore[type-abstract]
 
 
 def require(name: str) -> Solver:
@@ -73,18 +75,4 @@ def require(name: str) -> Solver:
         raise MissingSolver(f"The solver {name} is not installed.{how}")
     if availability.problem:
         raise MissingSolver(f"The solver {name} cannot be used: {availability.problem}")
-    return solver
-
-
-def _announced(name: str, load: Callable[[], Any]) -> Solver:
-    try:
-        solver = load()()
-    except Exception as error:
-        raise MissingSolver(
-            f"The solver {name} is announced by a package that cannot be loaded: {error}."
-        ) from error
-    if not isinstance(solver, Solver):
-        raise MissingSolver(
-            f"The solver {name} is announced as {solver!r}, which is no qpopt.solvers.Solver."
-        )
     return solver

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from qpopt.models.compiled import CompiledModel, Kind, Products, Rows
 from qpopt.problem.solution import Status
-from qpopt.problem.tolerances import outward
-from qpopt.solvers.availability import load, package_availability
+from qpopt.solvers.availability import load
 from qpopt.solvers.base import (
-    Availability,
     Floats,
     Lazy,
     OnProgress,
@@ -20,6 +18,7 @@ from qpopt.solvers.base import (
     SolverRequest,
     SolverResult,
     Supports,
+    safe_bound,
 )
 from qpopt.solvers.solver_thread import SolverThread
 
@@ -36,10 +35,13 @@ class Scip(Solver):
         quadratic_objective=True, quadratic_constraints=True, lazy_callback=True, warm_start=True
     )
     install = "pip install 'qpopt[scip]'"
-
-    def availability(self) -> Availability:
-        """Tell whether pyscipopt is installed."""
-        return package_availability("pyscipopt", "pyscipopt")
+    package = module = "pyscipopt"
+    statuses: ClassVar = {
+        "optimal": Status.OPTIMAL,
+        "gaplimit": Status.OPTIMAL,
+        "infeasible": Status.INFEASIBLE,
+        "inforunbd": Status.INFEASIBLE,
+    }
 
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
@@ -51,17 +53,24 @@ class Scip(Solver):
         # Ctrl-C is the business of `SolverThread`.
         scip.setParam("misc/catchctrlc", False)
         if request.limits.time_limit is not None:
-            scip.setParam("limits/time", max(request.limits.time_limit, 0.0))
+            scip.setParam("limits/time", request.limits.time_limit)
         built = _Built(pyscipopt, scip, model)
         run = SolverThread(scip.interruptSolve)
         if request.lazy is not None:
             built.check_with(run.guard(request.lazy, None))
-        if request.on_progress is not None:
-            built.report_to(run.guard(request.on_progress, None))
+        built.report_to(run.guard(request.on_progress, None))
         if request.start is not None:
             built.start_from(request.start)
         run.wait_for(scip.optimizeNogil)
-        return built.result(run.interrupted)
+        x = built.values(scip.getBestSol()) if scip.getNSols() else None
+        return self.ending(
+            scip.getStatus(),
+            model,
+            x,
+            built.bound(),
+            interrupted=run.interrupted,
+            lazy_added=built.lazy_added,
+        )
 
 
 class _Built:
@@ -153,22 +162,7 @@ class _Built:
         self.scip.includeEventhdlr(handler, "progress", "tells of new solutions and bounds")
 
     def bound(self) -> float | None:
-        value = self.scip.getDualbound()
-        return outward(value) if abs(value) < self.scip.infinity() else None
-
-    def result(self, interrupted: bool) -> SolverResult:
-        ended = self.scip.getStatus()
-        if ended in ("infeasible", "inforunbd"):
-            return SolverResult(Status.INFEASIBLE)
-        x = self.values(self.scip.getBestSol()) if self.scip.getNSols() else None
-        if ended in ("optimal", "gaplimit") and x is not None:
-            status = Status.OPTIMAL
-        elif interrupted:
-            status = Status.INTERRUPTED
-        else:
-            status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
-        objective = None if x is None else self.model.value(x)
-        return SolverResult(status, x, objective, self.bound(), self.lazy_added)
+        return safe_bound(self.scip.getDualbound(), self.scip.infinity())
 
 
 def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
@@ -177,40 +171,26 @@ def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:
     class LazyHandler(pyscipopt.Conshdlr):  # type: ignore[misc]
         """Refuses solutions that break a constraint not stated yet, and states it."""
 
-        def conscheck(
-            self,
-            constraints: Any,
-            solution: Any,
-            checkintegrality: bool,
-            checklprows: bool,
-            printreason: bool,
-            completely: bool,
-        ) -> dict[str, Any]:
+        def conscheck(self, constraints: Any, solution: Any, *flags: bool) -> dict[str, Any]:
             broken = lazy(built.values(solution))
             return {"result": results.FEASIBLE if broken is None else results.INFEASIBLE}
 
         def consenfolp(
-            self, constraints: Any, nusefulconss: int, solinfeasible: bool
+            self, constraints: Any, n_useful: int, infeasible_anyway: bool, *flags: bool
         ) -> dict[str, Any]:
-            return self._enforce(solinfeasible)
-
-        def consenfops(
-            self, constraints: Any, nusefulconss: int, solinfeasible: bool, objinfeasible: bool
-        ) -> dict[str, Any]:
-            return self._enforce(solinfeasible)
-
-        def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
-            both = nlockspos + nlocksneg
-            for variable in built.variables:
-                self.model.addVarLocksType(variable, locktype, both, both)
-
-        def _enforce(self, infeasible_anyway: bool) -> dict[str, Any]:
             broken = None if infeasible_anyway else lazy(built.values(None))
             if broken is None:
                 return {"result": results.FEASIBLE}
             built.add_rows(broken)
             built.lazy_added += broken.n_rows
             return {"result": results.CONSADDED}
+
+        consenfops = consenfolp
+
+        def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
+            both = nlockspos + nlocksneg
+            for variable in built.variables:
+                self.model.addVarLocksType(variable, locktype, both, both)
 
     return LazyHandler()
 

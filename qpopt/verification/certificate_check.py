@@ -11,7 +11,7 @@ from math import comb, inf
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
@@ -19,8 +19,6 @@ from qpopt.verification.step_bounds import step_bounds
 
 if TYPE_CHECKING:
     from qpopt.proofs.certificate import Certificate, Step
-
-Matrix = NDArray[np.float64]
 
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
@@ -84,46 +82,40 @@ def _check_shapes(instance: Instance, step: Step) -> None:
     """
     n = len(step.free)
     for label in ("free", "included", "removed", "forced"):
-        indices = np.asarray(getattr(step, label))
-        if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
-            raise InvalidCertificate(f"{label} is no list of features.")
-        if len(set(indices.tolist())) < len(indices):
+        features = _indices(label, getattr(step, label), instance.n_features)
+        if len(set(features.tolist())) < len(features):
             raise InvalidCertificate(f"{label} names a feature twice.")
-        if len(indices) and not (indices.min() >= 0 and indices.max() < instance.n_features):
-            raise InvalidCertificate(f"{label} names a feature that does not exist.")
-    for label, array, shape in (
-        ("y", step.y, (n,)),
-        ("B", step.B, (n, n)),
-        ("points", step.points, (len(step.removed), n)),
-    ):
-        values = np.asarray(array)
-        if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
-            raise InvalidCertificate(f"{label} must hold finite numbers of the shape {shape}.")
+    _check_numbers("y", step.y, (n,))
+    _check_numbers("B", step.B, (n, n))
+    _check_numbers("points", step.points, (len(step.removed), n))
     if not np.isfinite(step.t):
         raise InvalidCertificate("t must be finite.")
     for group in step.groups:
         known = all(0 <= c < instance.n_classes for c in group.classes)
         if not known or np.shape(group.thresholds) != (len(group.classes),):
             raise InvalidCertificate("A group needs one threshold for each of its classes.")
-    _check_splits(instance, step)
-
-
-def _check_splits(instance: Instance, step: Step) -> None:
-    """Raise unless the cuts of single classes name classes, features, thresholds and shares."""
-    splits, count = step.splits, np.shape(step.splits.classes)
-    for label, end in (("classes", instance.n_classes), ("feature", len(step.free))):
-        indices = np.asarray(getattr(splits, label))
-        if indices.shape != count or indices.ndim != 1:
-            raise InvalidCertificate("The arrays of the class cuts differ in their shapes.")
-        if len(indices) and (indices.dtype.kind not in "iu" or indices.min() < -1):
-            raise InvalidCertificate(f"{label} of the class cuts must be whole numbers.")
-        if len(indices) and not indices.max() < end:
-            raise InvalidCertificate(f"{label} of the class cuts are more than there are.")
-    if count != (0,) and min(splits.classes) < 0:
-        raise InvalidCertificate("A class cut names a class that does not exist.")
+    # The cuts of single classes; the feature −1 stands for none.
+    splits = step.splits
+    classes = _indices("classes of the class cuts", splits.classes, instance.n_classes)
+    feature = _indices("feature of the class cuts", splits.feature, n, least=-1)
+    if feature.shape != classes.shape:
+        raise InvalidCertificate("The arrays of the class cuts differ in their shapes.")
     for label in ("given", "otherwise", "shares"):
-        values = np.asarray(getattr(splits, label))
-        if values.shape != count or (values.size and values.dtype.kind != "f"):
-            raise InvalidCertificate("The arrays of the class cuts differ in their shapes.")
-        if not np.isfinite(values).all():
-            raise InvalidCertificate(f"{label} of the class cuts must be finite.")
+        _check_numbers(f"{label} of the class cuts", getattr(splits, label), classes.shape)
+
+
+def _indices(label: str, values: ArrayLike, end: int, least: int = 0) -> NDArray[np.int64]:
+    """Return a list of whole numbers from `least` to before `end`."""
+    indices = np.asarray(values)
+    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
+        raise InvalidCertificate(f"{label} is no list of whole numbers.")
+    if len(indices) and not (indices.min() >= least and indices.max() < end):
+        raise InvalidCertificate(f"{label} names one that does not exist.")
+    return indices
+
+
+def _check_numbers(label: str, values: ArrayLike, shape: tuple[int, ...]) -> None:
+    array = np.asarray(values)
+    wrong_kind = array.size and array.dtype.kind != "f"
+    if array.shape != shape or wrong_kind or not np.isfinite(array).all():
+        raise InvalidCertificate(f"{label} must hold finite numbers of the shape {shape}.")

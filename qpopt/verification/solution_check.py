@@ -7,6 +7,7 @@ without a certificate it is only claimed, and the outcome says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import fsum, inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -116,42 +117,20 @@ def verify(
 def _checked(
     instance: Instance, solution: Solution, tolerance: float, certificate: Certificate | None
 ) -> Verification:
-    violations: list[Violation] = []
-
-    def report(code: str, message: str) -> None:
-        violations.append(Violation(code, message))
-
-    if solution.fingerprint != instance.fingerprint:
-        report(
-            "fingerprint",
-            f"the solution is for instance {solution.fingerprint[:12] or '(none)'}…, "
-            f"this one is {instance.fingerprint[:12]}….",
-        )
-    for code, message in _status_violations(solution):
-        report(code, message)
+    violations = list(_claim_violations(instance, solution))
     objective = None
     if solution.selection is not None and solution.assignment is not None:
         selected = [int(d) for d in solution.selection]
         rows = [[int(j) for j in row.nonzero()[0]] for row in solution.assignment]
-        for code, message in _selection_violations(instance, selected):
-            report(code, message)
-        for code, message in _assignment_violations(instance, rows):
-            report(code, message)
-        if _fits(instance, selected, rows):
+        violations += _selection_violations(instance, selected)
+        violations += _assignment_violations(instance, rows)
+        # Only where all indices exist can Z be computed.
+        if len(rows) == instance.n_classes and all(0 <= d < instance.n_features for d in selected):
             terms = _terms(instance, selected, rows)
             objective = fsum(terms)
-            size = fsum(map(abs, terms))
-            for code, message in _value_violations(solution, objective, tolerance * size):
-                report(code, message)
-            # Solvers prove optimality up to absolute tolerances as well.
-            allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(1.0, size)
-            if solution.status is Status.OPTIMAL and (solution.bound or 0.0) > objective + allowed:
-                report("status", f"the status is optimal, but the bound is {solution.bound!r}.")
+            violations += _value_violations(solution, objective, fsum(map(abs, terms)), tolerance)
     if certificate is not None:
-        for code, message in _certificate_violations(
-            instance, solution, certificate, objective, tolerance
-        ):
-            report(code, message)
+        violations += _certificate_violations(instance, solution, certificate, objective, tolerance)
     proven = certificate is not None and not violations
     return Verification(tuple(violations), objective, solution.bound, proven)
 
@@ -162,79 +141,69 @@ def _certificate_violations(
     certificate: Certificate,
     objective: float | None,
     tolerance: float,
-) -> list[Violation]:
+) -> Iterator[Violation]:
     """Check that a certificate proves the bound, with no better objective than this solution's."""
     try:
         proven = check_certificate(instance, certificate)
     except InvalidCertificate as error:
-        return [Violation("certificate", str(error))]
-    found = []
+        yield Violation("certificate", str(error))
+        return
     slack = tolerance * max(1.0, abs(solution.bound or 0.0))
     if certificate.objective > -inf and (
         objective is None or certificate.objective > objective + slack
     ):
         message = f"the certificate builds on an objective of {certificate.objective!r}."
-        found.append(Violation("certificate", message))
+        yield Violation("certificate", message)
     if solution.bound is None or not proven <= solution.bound + slack:
         message = f"the certificate proves {proven!r}; the bound is said to be {solution.bound!r}."
-        found.append(Violation("certificate", message))
-    return found
+        yield Violation("certificate", message)
 
 
-def _status_violations(solution: Solution) -> list[Violation]:
-    wrong = []
+def _claim_violations(instance: Instance, solution: Solution) -> Iterator[Violation]:
+    """Check which instance the solution says that it is of, and how it says that it ended."""
+    if solution.fingerprint != instance.fingerprint:
+        yield Violation(
+            "fingerprint",
+            f"the solution is for instance {solution.fingerprint[:12] or '(none)'}…, "
+            f"this one is {instance.fingerprint[:12]}….",
+        )
     status = solution.status
-    if status in (Status.OPTIMAL, Status.FEASIBLE) and not solution.found:
-        wrong.append("there is no solution")
-    if status is Status.NO_SOLUTION and solution.found:
-        wrong.append("there is a solution")
-    if status is Status.INFEASIBLE:
-        wrong.append("every instance has a solution")
-    if status is Status.OPTIMAL and solution.bound is None:
-        wrong.append("there is no bound")
-    return [Violation("status", f"the status is {status}, but {what}.") for what in wrong]
+    for wrong, what in (
+        (status in ("optimal", "feasible") and not solution.found, "there is no solution"),
+        (status == "no_solution" and solution.found, "there is a solution"),
+        (status == "infeasible", "every instance has a solution"),
+        (status == "optimal" and solution.bound is None, "there is no bound"),
+    ):
+        if wrong:
+            yield Violation("status", f"the status is {status}, but {what}.")
 
 
-def _selection_violations(instance: Instance, selected: list[int]) -> list[Violation]:
-    found = []
+def _selection_violations(instance: Instance, selected: list[int]) -> Iterator[Violation]:
     if len(selected) != instance.n_select:
         message = f"{len(selected)} features are selected instead of {instance.n_select}."
-        found.append(Violation("selection", message))
+        yield Violation("selection", message)
     for d in selected:
         if not 0 <= d < instance.n_features:
-            found.append(Violation("selection", f"feature {d} does not exist."))
-    found += [
-        Violation("include", f"feature {d} must be selected and is not.")
-        for d in instance.include
-        if d not in selected
-    ]
-    found += [
-        Violation("exclude", f"feature {d} must not be selected and is.")
-        for d in instance.exclude
-        if d in selected
-    ]
-    return found
+            yield Violation("selection", f"feature {d} does not exist.")
+        if d in instance.exclude:
+            yield Violation("exclude", f"feature {d} must not be selected and is.")
+    for d in instance.include:
+        if d not in selected:
+            yield Violation("include", f"feature {d} must be selected and is not.")
 
 
-def _assignment_violations(instance: Instance, rows: list[list[int]]) -> list[Violation]:
-    found = []
+def _assignment_violations(instance: Instance, rows: list[list[int]]) -> Iterator[Violation]:
     if len(rows) != instance.n_classes:
         message = f"the assignment has {len(rows)} classes instead of {instance.n_classes}."
-        found.append(Violation("assignment", message))
+        yield Violation("assignment", message)
     first_with: dict[tuple[int, ...], int] = {}
     for c, row in enumerate(rows):
         if len(row) != instance.n_per_class:
             message = f"class {c} has {len(row)} features instead of {instance.n_per_class}."
-            found.append(Violation("assignment", message))
+            yield Violation("assignment", message)
         other = first_with.setdefault(tuple(row), c)
         if other != c:
-            found.append(Violation("duplicate", f"classes {other} and {c} have the same features."))
-    return found
-
-
-def _fits(instance: Instance, selected: list[int], rows: list[list[int]]) -> bool:
-    """Whether all indices exist, so that Z can be computed."""
-    return len(rows) == instance.n_classes and all(0 <= d < instance.n_features for d in selected)
+            yield Violation("duplicate", f"classes {other} and {c} have the same features.")
 
 
 def _terms(instance: Instance, selected: list[int], rows: list[list[int]]) -> list[float]:
@@ -247,21 +216,25 @@ def _terms(instance: Instance, selected: list[int], rows: list[list[int]]) -> li
     return terms
 
 
-def _value_violations(solution: Solution, objective: float, slack: float) -> list[Violation]:
-    found = []
-    claimed, bound = solution.objective, solution.bound
+def _value_violations(
+    solution: Solution, objective: float, size: float, tolerance: float
+) -> Iterator[Violation]:
+    """Check every claim on objective and bound; `size` is the sum of all absolute terms."""
+    claimed, bound, slack = solution.objective, solution.bound, tolerance * size
     if claimed is None or abs(claimed - objective) > slack:
         message = f"the objective is said to be {claimed!r}; it is {objective!r}."
-        found.append(Violation("objective", message))
+        yield Violation("objective", message)
     if bound is not None and bound < objective - slack:
-        message = f"the bound {bound!r} lies below the objective {objective!r}."
-        found.append(Violation("bound", message))
+        yield Violation("bound", f"the bound {bound!r} lies below the objective {objective!r}.")
     last = 0.0
     for point in solution.trace:
         too_good = point.objective is not None and point.objective > objective + slack
         too_low = point.bound is not None and point.bound < objective - slack
         if too_good or too_low or point.seconds < last:
             message = f"the point {tuple(point)} does not fit the objective {objective!r}."
-            found.append(Violation("trace", message))
+            yield Violation("trace", message)
         last = point.seconds
-    return found
+    # Solvers prove optimality up to absolute tolerances as well.
+    allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(1.0, size)
+    if solution.status is Status.OPTIMAL and (bound or 0.0) > objective + allowed:
+        yield Violation("status", f"the status is optimal, but the bound is {bound!r}.")

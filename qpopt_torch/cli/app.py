@@ -10,10 +10,7 @@ from qpopt.cli.runner import run
 from qpopt_torch.cli.sparsifying import sparsify_command
 
 app = typer.Typer(
-    name="qpopt-torch",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    name="qpopt-torch", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import fields
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -26,12 +25,7 @@ from qpopt_torch.training.settings import AdapterTraining, DenseTraining, FineTu
 console = Console(markup=False, emoji=False, highlight=False)
 
 
-class TrainingKind(str, Enum):
-    """What is trained."""
-
-    full = "full"
-    frozen = "frozen"
-    none = "none"
+TrainingKind = Literal["full", "frozen", "none"]
 
 
 def sparsify_command(
@@ -48,7 +42,7 @@ def sparsify_command(
     lr: Annotated[float | None, typer.Option(help="Learning rate; found by trial without.")] = None,
     training: Annotated[
         TrainingKind, typer.Option(help="All layers, only an adapter, or nothing.")
-    ] = TrainingKind.full,
+    ] = "full",
     adapter: Annotated[str | None, typer.Option(help="linear or mlp, for frozen training.")] = None,
     bias: Annotated[str, typer.Option(help="locality, center or none.")] = "locality",
     head: Annotated[str | None, typer.Option(help="Name of the head, if not found.")] = None,
@@ -99,13 +93,11 @@ def sparsify_command(
 def _settings(training: TrainingKind, /, **options: Any) -> FineTuning | AdapterTraining | None:
     """Return the settings of the training; an option that it does not have is an error."""
     given = {key: value for key, value in options.items() if value is not None}
-    if training is TrainingKind.none:
-        given.pop("seed")
-    settings = {"full": FineTuning, "frozen": AdapterTraining}.get(training.value)
-    known = () if settings is None else [field.name for field in fields(settings)]
+    settings = {"full": FineTuning, "frozen": AdapterTraining}.get(training)
+    known = ["seed"] if settings is None else [field.name for field in fields(settings)]
     if unknown := [key for key in given if key not in known]:
         option = "adapter" if unknown[0] == "kind" else unknown[0]
-        raise QpoptError(f"--{option} does not go with --training {training.value}.")
+        raise QpoptError(f"--{option} does not go with --training {training}.")
     return None if settings is None else settings(**given)
 
 
@@ -113,11 +105,8 @@ def _loaders(
     data: Path, size: int, batch_size: int, workers: int
 ) -> tuple[DataLoader[object], DataLoader[object], DataLoader[object]]:
     """Return batches to train on, the same images as they are, and test batches."""
-    train, plain, test = (
-        ImageFolder(data / "train", size, augment=True),
-        ImageFolder(data / "train", size),
-        ImageFolder(data / "test", size),
-    )
+    train = ImageFolder(data / "train", size, augment=True)
+    plain, test = (ImageFolder(data / part, size) for part in ("train", "test"))
     if test.class_names != train.class_names:
         other = sorted(set(test.class_names) ^ set(train.class_names))
         raise QpoptError(f"train/ and test/ have different classes, for example {other[0]}.")

@@ -89,15 +89,7 @@ def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any
 
 
 def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
-    """Return the inputs and labels of a batch: a pair, or a mapping with one input and labels.
-
-    Parameters
-    ----------
-    batch
-        What the loader gave.
-    number
-        Which batch it is, for the error.
-    """
+    """Return inputs and labels of a batch: a pair, or a mapping. Errors name it by its number."""
     if isinstance(batch, Mapping):
         keys = [key for key in LABEL_KEYS if key in batch]
         inputs = [key for key in batch if key not in LABEL_KEYS]
@@ -142,6 +134,16 @@ def check_labels(labels: Tensor, n_samples: int, n_classes: int, number: int) ->
             f"{n_classes - 1}."
         )
     return labels.long()
+
+
+def check_features(features: Tensor, labels: Tensor, n_classes: int) -> Tensor:
+    """Return the labels of features that are at hand as int64, or say what is wrong with either."""
+    if features.ndim != 2 or not len(features):
+        raise LoaderError(
+            "Features must be samples × features, at least one; their shape is "
+            f"{tuple(features.shape)}."
+        )
+    return check_labels(labels, len(features), n_classes, 0)
 
 
 def to_model(x: Tensor, model: nn.Module) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from qpopt.io import AnyPath
 from qpopt_torch.errors import LoaderError
 
 ENDINGS = {".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
@@ -44,7 +44,7 @@ class ImageFolder(Dataset[tuple[Tensor, int]]):
 
     def __init__(
         self,
-        folder: str | PathLike[str],
+        folder: AnyPath,
         size: int = 224,
         *,
         augment: bool = False,

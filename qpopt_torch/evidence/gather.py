@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,9 +21,27 @@ from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
 
-PER_CLASS, PER_FEATURE, PER_FEATURE_AND_CLASS, N_DECISIONS = 4, 12, 2, 96
-
 WRONG, RIGHT = "wrong", "right"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceParams:
+    """How many samples are kept to be shown.
+
+    Parameters
+    ----------
+    per_class, per_feature
+        Samples of every class and of every feature.
+    per_feature_and_class
+        How many samples of a feature may be of one class, so that several classes show it.
+    n_decisions
+        How many wrong and how many right decisions.
+    """
+
+    per_class: int = 4
+    per_feature: int = 12
+    per_feature_and_class: int = 2
+    n_decisions: int = 96
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +65,29 @@ class Sample:
     index: int
     label: int
     prediction: int
-    values: NDArray[np.float64]
-    maps: NDArray[np.float16] | None
-    picture: Picture
+    values: NDArray[np.float64] = field(repr=False)
+    maps: NDArray[np.float16] | None = field(repr=False)
+    picture: Picture = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        i: int,
+        label: int,
+        values: NDArray[np.float64],
+        x: Tensor,
+        seen: Features,
+        to_image: ToImage | None,
+        first: int = 0,
+    ) -> Sample:
+        """Keep sample `i` of a batch that begins with sample `first` of the loader."""
+        prediction = int(seen.logits[i].argmax())
+        maps = None if seen.maps is None else small_maps(seen.maps[i])
+        picture = Picture.of(x[i], to_image)
+        return cls(first + i, label, prediction, values[i], maps, picture)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """The features of every sample of a data set, and the samples that are worth showing.
 
@@ -87,6 +122,13 @@ class Evidence:
     wrong: tuple[int, ...]
     right: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        n_classes, n_select = self.assignment.shape
+        return (
+            f"Evidence({len(self.labels)} samples, {len(self.samples)} to be shown, "
+            f"{n_classes} classes × {n_select} features)"
+        )
+
     @cached_property
     def class_means(self) -> NDArray[np.float64]:
         """Mean of the values in every class, classes × n_select; NaN without samples."""
@@ -118,6 +160,11 @@ class Evidence:
         return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
 
 
+def standard_units(model: SparseClassifier, seen: Features) -> NDArray[np.float64]:
+    """Return the selected features of a batch in standard units."""
+    return model.sparse_head.normalise(seen.features.detach().double()).cpu().numpy()
+
+
 def columns_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
     """Return where a mask of features is true."""
     return tuple(np.flatnonzero(mask).tolist())
@@ -129,7 +176,7 @@ def gather(
     *,
     class_names: Sequence[str] | None = None,
     to_image: ToImage | None = None,
-    n_decisions: int = N_DECISIONS,
+    params: EvidenceParams | None = None,
     decisions: MetricCollection | None = None,
     features: MetricCollection | None = None,
     progress: bool = True,
@@ -138,32 +185,27 @@ def gather(
 
     Parameters
     ----------
-    model
-        The sparse classifier; it runs in evaluation mode and is left as it was.
-    loader
-        Batches of inputs and labels, in any order.
+    model, loader, progress
+        As in `collect`.
     class_names
         Names of the classes, in place of those of the model or the data set.
     to_image
         How an input becomes an image: a function, or the mean and deviation of the channels by
         which it was normalised. Without it, those of an `ImageFolder` are used, and otherwise the
         range of every image is stretched.
-    n_decisions
-        How many wrong and how many right decisions are kept.
+    params
+        How many samples are kept.
     decisions, features
         Metrics that are to see the same samples: their decisions, their features.
-    progress
-        Whether to show a progress bar on a terminal.
     """
     names = Names(model, class_names, loader)
     data = getattr(loader, "dataset", None)
     if to_image is None and isinstance(data, ImageFolder):
         to_image = (data.mean.flatten().tolist(), data.std.flatten().tolist())
-    gathering = _Gathering(model, n_decisions, to_image)
+    gathering = _Gathering(model, params or EvidenceParams(), to_image)
+    n_classes = model.head.n_classes
     with model.observe() as seen:
-        for x, labels in batches(
-            loader, model, model.head.n_classes, title="explain", progress=progress
-        ):
+        for x, labels in batches(loader, model, n_classes, title="explain", progress=progress):
             model(x)
             gathering.add(x, labels.cpu(), seen)
             if decisions is not None:
@@ -174,14 +216,13 @@ def gather(
 
 
 class _Gathering:
-    def __init__(self, model: SparseClassifier, n_decisions: int, to_image: ToImage | None) -> None:
-        head = model.sparse_head
-        self.mean, self.std = (v.detach().double().cpu() for v in (head.mean, head.std))
-        self.assignment = model.assignment
-        self.to_image = to_image
-        self.by_class = TopSamples(PER_CLASS)
-        self.by_feature = TopSamples(PER_FEATURE, PER_FEATURE_AND_CLASS)
-        self.decisions = TopSamples(n_decisions)
+    def __init__(
+        self, model: SparseClassifier, params: EvidenceParams, to_image: ToImage | None
+    ) -> None:
+        self.model, self.assignment, self.to_image = model, model.assignment, to_image
+        self.by_class = TopSamples(params.per_class)
+        self.by_feature = TopSamples(params.per_feature, params.per_feature_and_class)
+        self.decisions = TopSamples(params.n_decisions)
         self.samples: dict[int, Sample] = {}
         self.labels: list[Tensor] = []
         self.predictions: list[Tensor] = []
@@ -191,53 +232,38 @@ class _Gathering:
 
     def add(self, x: Tensor, labels: Tensor, seen: Features) -> None:
         first, self.n_seen = self.n_seen, self.n_seen + len(labels)
-        values = ((seen.features.detach().double().cpu() - self.mean) / self.std).numpy()
+        values = standard_units(self.model, seen)
         logits = values @ self.assignment.T
         predictions = seen.logits.argmax(1).cpu()
         self.labels.append(labels)
         self.predictions.append(predictions)
         self.values.append(values.astype(np.float32))
         self._offer_features(first, values, labels)
-        for i, (label, prediction) in enumerate(
-            zip(labels.tolist(), predictions.tolist(), strict=True)
-        ):
+        pairs = zip(labels.tolist(), predictions.tolist(), strict=True)
+        for i, (label, prediction) in enumerate(pairs):
             self.by_class.offer(label, logits[i, label], first + i)
-            chance = self.chance.random()
-            if label == prediction:
-                self.decisions.offer(RIGHT, chance, first + i)
-            else:
-                self.decisions.offer(WRONG, logits[i, prediction] - logits[i, label], first + i)
-        self._keep(first, x, values, seen, predictions)
+            chance, lead = self.chance.random(), logits[i, prediction] - logits[i, label]
+            kind, score = (RIGHT, chance) if label == prediction else (WRONG, lead)
+            self.decisions.offer(kind, score, first + i)
+        self._keep(first, x, values, seen)
 
     def _offer_features(self, first: int, values: NDArray[np.float64], labels: Tensor) -> None:
         for column in range(values.shape[1]):
             kept = self.by_feature.items.get(column, [])
-            least = -kept[-1].negative_score if len(kept) == PER_FEATURE else -np.inf
+            full = len(kept) == self.by_feature.size
+            least = -kept[-1].negative_score if full else -np.inf
             for i in np.flatnonzero(values[:, column] >= least).tolist():
                 self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
 
-    def _keep(
-        self,
-        first: int,
-        x: Tensor,
-        values: NDArray[np.float64],
-        seen: Features,
-        predictions: Tensor,
-    ) -> None:
-        """Take the new samples that are on a shelf, and let go of those that no longer are."""
+    def _keep(self, first: int, x: Tensor, values: NDArray[np.float64], seen: Features) -> None:
+        """Take the new samples that are among the top, and let go of those that no longer are."""
         wanted = {*self.by_class, *self.by_feature, *self.decisions}
         for index in self.samples.keys() - wanted:
             del self.samples[index]
         for index in sorted(wanted - self.samples.keys()):
             i = index - first
-            self.samples[index] = Sample(
-                index,
-                int(self.labels[-1][i]),
-                int(predictions[i]),
-                values[i],
-                None if seen.maps is None else small_maps(seen.maps[i]),
-                Picture.of(x[i], self.to_image),
-            )
+            label = int(self.labels[-1][i])
+            self.samples[index] = Sample.of(i, label, values, x, seen, self.to_image, first)
 
     def evidence(self, names: Names) -> Evidence:
         n_classes, n_select = self.assignment.shape

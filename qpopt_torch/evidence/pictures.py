@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -38,7 +38,7 @@ class Picture:
     """
 
     kind: Literal["image", "series", "none"]
-    values: NDArray[Any]
+    values: NDArray[Any] = field(repr=False)
 
     @classmethod
     def of(cls, x: Tensor, to_image: ToImage | None = None) -> Picture:
@@ -102,14 +102,13 @@ def _pixels(image: Any) -> NDArray[np.uint8]:
 
 
 def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    height, width = pixels.shape[:2]
-    scale = PICTURE_SIDE / max(height, width)
-    if scale >= 1:
+    if max(pixels.shape) <= PICTURE_SIDE:
         return pixels
     from PIL import Image
 
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS))
+    image = Image.fromarray(pixels)
+    image.thumbnail((PICTURE_SIDE, PICTURE_SIDE), Image.Resampling.LANCZOS, reducing_gap=None)
+    return np.asarray(image)
 
 
 def _shorter(lines: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from qpopt_torch.explain.plotting import draw_feature, draw_picture, plain, subp
 SHOWN = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassExplanation(Explanation):
     """A class, its features, samples that show them, and the other classes that share them.
 
@@ -83,15 +83,14 @@ class ClassExplanation(Explanation):
             sample = evidence.samples[index]
             draw_picture(axes[row, 0], sample.picture)
             for place, j in enumerate(self.columns, start=1):
-                draw_feature(axes[row, place], sample.picture, sample.maps, limits, j)
-                axes[row, place].set_xlabel(f"{sample.values[j]:+.2f}", fontsize=8)
+                draw_feature(axes[row, place], sample, limits, j)
         axes[-1, 0].axis("off")
         axes[-1, 0].text(0.5, 0.5, "strongest\nof any class", ha="center", va="center", fontsize=8)
         for place, j in enumerate(self.columns, start=1):
             axes[0, place].set_title(plain(names.features[j]), fontsize=9)
             strongest = evidence.samples[evidence.of_feature[j][0]]
-            draw_feature(axes[-1, place], strongest.picture, strongest.maps, limits, j)
-            axes[-1, place].set_xlabel(plain(names.classes[strongest.label])[:24], fontsize=7)
+            name = names.classes[strongest.label][:24]
+            draw_feature(axes[-1, place], strongest, limits, j, name)
         fig.suptitle(plain(self.title), fontsize=11)
         return fig, axes
 

@@ -13,7 +13,7 @@ from qpopt_torch.explain.plotting import draw_feature, plain, subplots
 SHOWN = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contrast(Explanation):
     """Two classes side by side.
 
@@ -44,22 +44,19 @@ class Contrast(Explanation):
         """Return the features of both and of each, with their means in both classes."""
         names = self.evidence.names
 
-        def described(columns: tuple[int, ...]) -> list[dict[str, Any]]:
-            return [
+        both = (self.first, self.second)
+        described = {
+            part: [
                 {
                     "feature": names.selection[j],
                     "name": names.features[j],
-                    "means": [self.evidence.mean(c, j) for c in (self.first, self.second)],
+                    "means": [self.evidence.mean(c, j) for c in both],
                 }
-                for j in columns
+                for j in getattr(self, part)
             ]
-
-        return {
-            "classes": [names.classes[self.first], names.classes[self.second]],
-            "shared": described(self.shared),
-            "only_first": described(self.only_first),
-            "only_second": described(self.only_second),
+            for part in ("shared", "only_first", "only_second")
         }
+        return {"classes": [names.classes[c] for c in both], **described}
 
     def summary(self) -> str:
         """Name what is shared and what differs."""
@@ -86,11 +83,8 @@ class Contrast(Explanation):
         for row, j in enumerate(rows):
             owner = self.first if j in self.only_first else self.second
             for place, (c, index) in enumerate(pairs):
-                sample, axis = evidence.samples[index], axes[row, place]
-                draw_feature(axis, sample.picture, sample.maps, limits, j)
-                axis.set_xlabel(f"{sample.values[j]:+.2f}", fontsize=8)
-                if row == 0:
-                    axis.set_title(plain(names.classes[c])[:26], fontsize=9)
+                draw_feature(axes[row, place], evidence.samples[index], limits, j)
+                axes[0, place].set_title(plain(names.classes[c])[:26], fontsize=9)
             axes[row, 0].set_ylabel(
                 f"{plain(names.features[j])}\nof {plain(names.classes[owner])[:24]}", fontsize=8
             )

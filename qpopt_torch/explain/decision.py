@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,10 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import to_model
 from qpopt_torch.errors import LoaderError
-from qpopt_torch.evidence.gather import Evidence, Sample
+from qpopt_torch.evidence.gather import Evidence, Sample, standard_units
 from qpopt_torch.evidence.names import Names
-from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
-from qpopt_torch.explain.decision_terms import (
-    Change,
-    Misleading,
-    Sum,
-    change_to,
-    misleading_feature,
-    sum_of,
-)
+from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.explain import decision_terms as terms
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
 from qpopt_torch.network.observation import Features
@@ -31,7 +24,7 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 RIVALS = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decision(Explanation):
     """The decision on one sample.
 
@@ -39,31 +32,30 @@ class Decision(Explanation):
     ----------
     names
         Names of classes and features.
+    sample
+        The sample; its label is -1 if it is not known.
     sums
         The predicted class and its nearest rivals, the highest logit first.
     changes
         What would have to change, for every rival.
-    picture
-        The input.
-    maps
-        The feature maps, n_select × positions …, or None.
     limits
         Values at which the heat maps begin and end, n_select × 2; None for those of each map.
-    label
-        The true class, or None if it is not known.
     misleading
         The feature that misled; None for right decisions and where there is nothing to compare
         with.
     """
 
     names: Names
-    sums: tuple[Sum, ...]
-    changes: tuple[Change, ...]
-    picture: Picture
-    maps: NDArray[Any] | None
+    sample: Sample
+    sums: tuple[terms.Sum, ...]
+    changes: tuple[terms.Change, ...]
     limits: NDArray[np.float64] | None = None
-    label: int | None = None
-    misleading: Misleading | None = None
+    misleading: terms.Misleading | None = None
+
+    @property
+    def label(self) -> int | None:
+        """The true class, or None if it is not known."""
+        return self.sample.label if self.sample.label >= 0 else None
 
     @property
     def title(self) -> str:
@@ -76,7 +68,9 @@ class Decision(Explanation):
     def to_dict(self) -> dict[str, Any]:
         """Return the sums, the changes and what misled."""
         features, classes = self.names.features, self.names.classes
-        wrong = self.misleading
+        wrong = None if self.misleading is None else asdict(self.misleading)
+        if wrong is not None:
+            wrong["name"] = features[wrong.pop("column")]
         return {
             "predicted": classes[self.sums[0].number],
             "label": None if self.label is None else classes[self.label],
@@ -100,14 +94,7 @@ class Decision(Explanation):
                 }
                 for change in self.changes
             ],
-            "misleading": None
-            if wrong is None
-            else {
-                "name": features[wrong.column],
-                "value": wrong.value,
-                "usual": wrong.usual,
-                "fired": wrong.fired,
-            },
+            "misleading": wrong,
         }
 
     def summary(self) -> str:
@@ -115,11 +102,11 @@ class Decision(Explanation):
         features, classes = self.names.features, self.names.classes
         lines = []
         for total in self.sums:
-            terms = " ".join(
+            added = " ".join(
                 f"{value:+.2f} ({features[j]})"
                 for j, value in zip(total.columns, total.values, strict=True)
             )
-            lines.append(f"{classes[total.number]}: {total.logit:.2f} = {terms}")
+            lines.append(f"{classes[total.number]}: {total.logit:.2f} = {added}")
         for change in self.changes:
             ways = [f"{features[j]} lower" for j in change.lower]
             ways += [f"{features[j]} higher" for j in change.raise_]
@@ -140,25 +127,19 @@ class Decision(Explanation):
         n_columns = max(len(total.columns) for total in self.sums) + 2
         fig, axes = subplots(len(self.sums), n_columns, 1.8, 2.0)
         every = [0.0, *(value for total in self.sums for value in total.values)]
+        classes, features = self.names.classes, self.names.features
         for row, total in zip(axes, self.sums, strict=True):
-            draw_picture(row[0], self.picture)
-            row[0].set_title(
-                f"{plain(self.names.classes[total.number])[:22]} {total.logit:.2f}", fontsize=9
-            )
+            draw_picture(row[0], self.sample.picture)
+            row[0].set_title(f"{plain(classes[total.number])[:22]} {total.logit:.2f}", fontsize=9)
             for axis in row[1:-1]:
                 axis.axis("off")
-            for axis, j, value in zip(row[1:-1], total.columns, total.values, strict=False):
+            for axis, j in zip(row[1:-1], total.columns, strict=False):
                 axis.axis("on")
-                draw_feature(axis, self.picture, self.maps, self.limits, j)
-                axis.set_title(plain(self.names.features[j]), fontsize=8)
-                axis.set_xlabel(f"{value:+.2f}", fontsize=8)
-            draw_values(
-                row[-1],
-                [self.names.features[j] for j in total.columns],
-                total.values,
-                f"adds up to {total.logit:.2f}",
-                (min(every), max(every)),
-            )
+                draw_feature(axis, self.sample, self.limits, j)
+                axis.set_title(plain(features[j]), fontsize=8)
+            named = [features[j] for j in total.columns]
+            title = f"adds up to {total.logit:.2f}"
+            draw_values(row[-1], named, total.values, title, (min(every), max(every)))
         return fig, axes
 
 
@@ -190,16 +171,8 @@ def explain_decision(
         As in `gather`; the names of the evidence come first.
     """
     batch, seen = _look(model, x)
-    head = model.sparse_head
-    values = ((seen.features - head.mean) / head.std)[0].double().cpu().numpy()
-    sample = Sample(
-        0,
-        -1 if label is None else label,
-        int(seen.logits[0].argmax()),
-        values,
-        None if seen.maps is None else small_maps(seen.maps[0]),
-        Picture.of(batch[0], to_image),
-    )
+    values = standard_units(model, seen)
+    sample = Sample.of(0, -1 if label is None else label, values, batch, seen, to_image)
     names = Names(model, class_names) if evidence is None else evidence.names
     return decision_on(sample, model.assignment, names, evidence, n_rivals=n_rivals)
 
@@ -241,16 +214,9 @@ def decision_on(
     known = sample.label >= 0
     if known and sample.label not in shown:
         shown.append(sample.label)
-    misled = None
-    if evidence is not None and known:
-        misled = misleading_feature(sample, assignment, evidence.class_means)
-    return Decision(
-        names,
-        tuple(sum_of(sample, assignment, c) for c in shown),
-        tuple(change_to(sample, assignment, c) for c in shown[1:]),
-        sample.picture,
-        sample.maps,
-        None if evidence is None else evidence.heat_range,
-        sample.label if known else None,
-        misled,
-    )
+    sums = tuple(terms.sum_of(sample, assignment, c) for c in shown)
+    changes = tuple(terms.change_to(sample, assignment, c) for c in shown[1:])
+    if evidence is None:
+        return Decision(names, sample, sums, changes)
+    misled = terms.misleading_feature(sample, assignment, evidence.class_means) if known else None
+    return Decision(names, sample, sums, changes, evidence.heat_range, misled)

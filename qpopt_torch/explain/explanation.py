@@ -8,11 +8,10 @@ import re
 from abc import ABC, abstractmethod
 from html import escape
 from io import BytesIO
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.sparse.storage import made_folder
 
 
@@ -36,6 +35,9 @@ class Explanation(ABC):
     def summary(self) -> str:
         """Return the explanation in a few sentences."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
+
     def __str__(self) -> str:
         return f"{self.title}\n{self.summary()}"
 
@@ -48,13 +50,10 @@ class Explanation(ABC):
             f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{image}">'
         )
 
-    def save(self, directory: str | PathLike[str]) -> dict[str, Path]:
+    def save(self, directory: AnyPath) -> dict[str, Path]:
         """Write the figure as PNG and the rest as JSON, named after the title.
 
-        Returns
-        -------
-        dict
-            The paths of the two files, under `figure` and `data`.
+        Returns their paths under `figure` and `data`.
         """
         folder = made_folder(directory)
         stem = re.sub(r"[^\w]+", "-", self.title.lower()).strip("-")[:100] or "explanation"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
@@ -49,7 +49,7 @@ class Distribution:
         return np.sum(parts, axis=0) if parts else np.zeros_like(x)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureExplanation(Explanation):
     """One selected feature.
 
@@ -87,13 +87,10 @@ class FeatureExplanation(Explanation):
             ],
             "strongest": list(self.evidence.of_feature[self.column]),
             "distribution": {
-                "edges": list(found.edges),
-                "users": list(found.users),
-                "others": list(found.others),
+                **asdict(found),
                 "modes": [
                     dict(zip(("mean", "std", "weight"), mode, strict=True)) for mode in found.modes
                 ],
-                "overlap": found.overlap,
             },
         }
 
@@ -116,28 +113,24 @@ class FeatureExplanation(Explanation):
         for axis, index in zip(axes[:n_rows].flat, shown, strict=False):
             sample = evidence.samples[index]
             axis.axis("on")
-            draw_feature(axis, sample.picture, sample.maps, limits, self.column)
-            name = plain(evidence.names.classes[sample.label])[:22]
-            axis.set_xlabel(f"{name} {sample.values[self.column]:+.1f}", fontsize=7)
+            name = evidence.names.classes[sample.label][:22]
+            label = f"{name} {sample.values[self.column]:+.1f}"
+            draw_feature(axis, sample, limits, self.column, label)
         grid = axes[-1, 0].get_gridspec()
         for axis in axes[-1]:
             axis.remove()
         bottom = fig.add_subplot(grid[-1, :])
         edges = np.asarray(found.edges)
         widths = np.diff(edges)
-        bottom.bar(edges[:-1], found.others, widths, align="edge", color=NEUTRAL, label="others")
-        bottom.bar(
-            edges[:-1],
-            found.users,
-            widths,
-            bottom=found.others,
-            align="edge",
-            color=ACCENT,
-            label="classes that use it",
-        )
+        below = np.zeros(len(widths))
+        for counts, colour, label in (
+            (found.others, NEUTRAL, "others"),
+            (found.users, ACCENT, "classes that use it"),
+        ):
+            bottom.bar(edges[:-1], counts, widths, below, align="edge", color=colour, label=label)
+            below += counts
         at = np.linspace(edges[0], edges[-1], 200)
-        n_samples = sum(found.users) + sum(found.others)
-        bottom.plot(at, found.density(at) * n_samples * widths[0], color=INK, label="two modes")
+        bottom.plot(at, found.density(at) * below.sum() * widths[0], color=INK, label="two modes")
         bottom.set_xlabel("value, in standard units", fontsize=8)
         bottom.set_ylabel("samples", fontsize=8)
         bottom.legend(fontsize=7, frameon=False)

@@ -21,7 +21,7 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 LISTED = 12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbours(Explanation):
     """How close the classes are by the features that they share.
 
@@ -40,10 +40,7 @@ class Neighbours(Explanation):
     assignment: NDArray[np.bool_]
     pairs: tuple[tuple[int, int, int, int], ...]
 
-    @property
-    def title(self) -> str:
-        """What is shown."""
-        return "Neighbouring classes"
+    title = "Neighbouring classes"
 
     @cached_property
     def tree(self) -> NDArray[np.float64]:
@@ -94,10 +91,7 @@ class Neighbours(Explanation):
         classes, features = self.names.classes, self.names.features
         return {
             "pairs": [
-                {
-                    "classes": [classes[a], classes[b]],
-                    "features": [features[i], features[j]],
-                }
+                {"classes": [classes[a], classes[b]], "features": [features[i], features[j]]}
                 for a, b, i, j in self.pairs
             ],
             "order": [classes[c] for c in self.class_order],
@@ -121,31 +115,19 @@ class Neighbours(Explanation):
         fig, axes = subplots(1, 2, max(3.0, 0.11 * n_select + 1), height)
         left, right = axes[0]
         if len(self.tree):
-            dendrogram(
-                self.tree,
-                orientation="left",
-                no_labels=True,
-                ax=left,
-                color_threshold=0,
-                above_threshold_color="#52606d",
-            )
+            colours = {"color_threshold": 0, "above_threshold_color": "#52606d"}
+            dendrogram(self.tree, orientation="left", no_labels=True, ax=left, **colours)
         left.set_ylim(10 * n_classes, 0)
         left.axis("off")
         shown = self.assignment[np.ix_(self.class_order, self.feature_order)]
         rows, columns = np.nonzero(shown)
         right.scatter(columns, rows, s=14, marker="s", color=ACCENT)
         right.set_ylim(n_classes - 0.5, -0.5)
-        right.set_yticks(
-            range(n_classes), [plain(self.names.classes[c]) for c in self.class_order], fontsize=6
-        )
-        right.set_xticks(
-            range(n_select),
-            [plain(self.names.features[j]) for j in self.feature_order],
-            fontsize=6,
-            rotation=90,
-        )
-        for side in ("top", "right"):
-            right.spines[side].set_visible(False)
+        classes = [plain(self.names.classes[c]) for c in self.class_order]
+        features = [plain(self.names.features[j]) for j in self.feature_order]
+        right.set_yticks(range(n_classes), classes, fontsize=6)
+        right.set_xticks(range(n_select), features, fontsize=6, rotation=90)
+        right.spines[["top", "right"]].set_visible(False)
         fig.suptitle(self.title, fontsize=11)
         return fig, axes[0]
 
@@ -163,7 +145,6 @@ def neighbours_of(names: Names, assignment: NDArray[np.bool_]) -> Neighbours:
     alone = counts @ (1 - counts).T
     pairs = []
     for a, b in np.argwhere(np.triu((alone == 1) & (alone.T == 1), 1)).tolist():
-        i = int(np.flatnonzero(assignment[a] & ~assignment[b])[0])
-        j = int(np.flatnonzero(assignment[b] & ~assignment[a])[0])
+        (i,), (j,) = (columns_in(assignment[p] & ~assignment[q]) for p, q in ((a, b), (b, a)))
         pairs.append((a, b, i, j))
     return Neighbours(names, assignment, tuple(pairs))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt_torch.evidence.gather import Sample
 from qpopt_torch.evidence.pictures import Picture
 
 ACCENT, NEUTRAL, INK = "#d9480f", "#9aa5b1", "#1f2933"
@@ -29,22 +30,12 @@ def draw_picture(
 ) -> None:
     """Draw an input and, over it, a feature map.
 
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    picture
-        The input.
-    heat
-        A map on the grid of the picture: two axes over an image, one along a series. Others are
-        not drawn.
-    limits
-        Values at which the heat begins and ends; those of the map by default.
+    A map on the grid of the picture has two axes over an image, one along a series; others are not
+    drawn. Its heat begins and ends at the limits; at those of the map by default.
     """
     axis.set_xticks([])
     axis.set_yticks([])
-    for spine in axis.spines.values():
-        spine.set_visible(False)
+    axis.spines[:].set_visible(False)
     extent: tuple[float, float, float, float] | None = None
     if picture.kind == "image":
         height, width = picture.values.shape[:2]
@@ -55,7 +46,7 @@ def draw_picture(
             axis.plot(np.linspace(0, 1, len(line)), line, color=INK, linewidth=1)
         axis.margins(0, 0.08)
         extent = (0, 1, *axis.get_ylim())
-    if extent is None or heat is None or not fits(picture, heat):
+    if heat is None or np.ndim(heat) != {"image": 2, "series": 1}.get(picture.kind):
         return
     values = np.atleast_2d(np.asarray(heat, dtype=np.float64))
     low, high = limits if limits is not None else (np.median(values), values.max())
@@ -72,20 +63,13 @@ def draw_picture(
 
 
 def draw_feature(
-    axis: Any,
-    picture: Picture,
-    maps: NDArray[Any] | None,
-    limits: NDArray[np.float64] | None,
-    column: int,
+    axis: Any, sample: Sample, limits: NDArray[np.float64] | None, column: int, label: str = ""
 ) -> None:
-    """Draw an input and the map of one feature, if it has any; arguments as in `Decision`."""
-    heat = None if maps is None else maps[column]
-    draw_picture(axis, picture, heat, None if limits is None else limits[column])
-
-
-def fits(picture: Picture, heat: NDArray[Any]) -> bool:
-    """Whether a map lies on the grid of a picture."""
-    return np.ndim(heat) == {"image": 2, "series": 1}.get(picture.kind, 0)
+    """Draw a sample, the map of one feature if it has any, and below a label or the value."""
+    heat = None if sample.maps is None else sample.maps[column]
+    draw_picture(axis, sample.picture, heat, None if limits is None else limits[column])
+    shown = plain(label) or f"{sample.values[column]:+.2f}"
+    axis.set_xlabel(shown, fontsize=7 if label else 8)
 
 
 def draw_values(
@@ -94,25 +78,15 @@ def draw_values(
     """Draw horizontal bars from 0, with names and numbers, on an axis with the given limits."""
     places = np.arange(len(values))[::-1]
     colours = [ACCENT if value >= 0 else NEUTRAL for value in values]
-    axis.barh(places, values, color=colours, height=0.62)
-    for place, value in zip(places, values, strict=True):
-        axis.annotate(
-            f"{value:+.2f}",
-            (value, place),
-            xytext=(3 if value >= 0 else -3, 0),
-            textcoords="offset points",
-            va="center",
-            ha="left" if value >= 0 else "right",
-            fontsize=8,
-        )
+    bars = axis.barh(places, values, color=colours, height=0.62)
+    axis.bar_label(bars, [f"{value:+.2f}" for value in values], padding=3, fontsize=8)
     axis.axvline(0, color=INK, linewidth=0.8)
     axis.set_yticks(places, [plain(name) for name in names], fontsize=8)
     axis.tick_params(length=0)
     axis.set_xticks([])
     room = 0.3 * (limits[1] - limits[0])
     axis.set_xlim(limits[0] - room, limits[1] + room)
-    for side in ("top", "right", "bottom", "left"):
-        axis.spines[side].set_visible(False)
+    axis.spines[:].set_visible(False)
     axis.set_title(plain(title), fontsize=9, loc="left")
 
 

@@ -6,12 +6,19 @@ Each metric accumulates: call `update` for every batch, `merge` to add what anot
 
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.metrics.alignment import FeatureAlignment
+from qpopt_torch.metrics.causal import (
+    background_independence,
+    feature_effects,
+    intervene,
+    single_deletion,
+)
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
 from qpopt_torch.metrics.correlation import Correlation
 from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
 from qpopt_torch.metrics.grounding import StructuralGrounding, structural_grounding
 from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.metric import Metric
+from qpopt_torch.metrics.parts import PartAlignment, part_alignment, pointing, twin_contrasts
 
 __all__ = [
     "Accuracy",
@@ -21,7 +28,15 @@ __all__ = [
     "Diversity",
     "FeatureAlignment",
     "Metric",
+    "PartAlignment",
     "PlainDiversity",
     "StructuralGrounding",
+    "background_independence",
+    "feature_effects",
+    "intervene",
+    "part_alignment",
+    "pointing",
+    "single_deletion",
     "structural_grounding",
+    "twin_contrasts",
 ]

@@ -51,20 +51,15 @@ def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) 
 
     Parameters
     ----------
-    model
-        A classifier; it runs in evaluation mode and is left as it was.
-    loader
-        Batches of inputs and labels.
-    progress
-        Whether to show a progress bar on a terminal.
+    model, loader, progress
+        As in `collect`.
     """
 
     def measure() -> Accuracy:
         found = Accuracy()
         with evaluating(model), torch.no_grad():
-            for number, (x, y) in enumerate(
-                batches(loader, model, empty=True, title="accuracy", progress=progress)
-            ):
+            reading = batches(loader, model, empty=True, title="accuracy", progress=progress)
+            for number, (x, y) in enumerate(reading):
                 logits = logits_of(model(x))
                 found.update(logits, check_labels(y, len(x), logits.shape[1], number))
         return found

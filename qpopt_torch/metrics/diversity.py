@@ -12,7 +12,7 @@ from qpopt_torch.metrics.metric import Metric
 
 
 class Diversity(Metric):
-    """SID@k and diversity@k: how much of the image the k features of a decision cover.
+    """SID@k: how much of the image the k features of a decision cover.
 
     For a sample with predicted class ĉ, let D be the k features with the highest weights of ĉ and
     S^d the softmax of feature map d over its positions. The value of the sample is
@@ -30,20 +30,17 @@ class Diversity(Metric):
         judged by those that it has.
     k
         How many features of a decision count.
-    scale_invariant
-        True for SID@k, False for diversity@k.
     """
 
     title = "SID@5"
     meaning = "the features of a decision look at different places"
     states: ClassVar = {"total": add, "n_samples": add}
 
-    def __init__(self, weights: Tensor, k: int = 5, *, scale_invariant: bool = True) -> None:
-        self.weights = weights.detach()
-        self.k = k
-        self.scale_invariant = scale_invariant
-        self.total = 0.0
-        self.n_samples = 0
+    scale_invariant: ClassVar = True
+
+    def __init__(self, weights: Tensor, k: int = 5) -> None:
+        self.weights, self.k = weights.detach(), k
+        self.total, self.n_samples = 0.0, 0
 
     def update(self, maps: Tensor, logits: Tensor) -> None:
         """Add a batch: feature maps, samples × features × positions …, and the logits."""
@@ -71,6 +68,4 @@ class PlainDiversity(Diversity):
 
     title = "Diversity@5"
     meaning = "the same, without evening out the strength of the maps"
-
-    def __init__(self, weights: Tensor, k: int = 5) -> None:
-        super().__init__(weights, k, scale_invariant=False)
+    scale_invariant = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -11,14 +11,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin
 from qpopt_torch.errors import LoaderError
-from qpopt_torch.metrics.accuracy import Accuracy
-from qpopt_torch.metrics.alignment import FeatureAlignment
-from qpopt_torch.metrics.contrastiveness import Contrastiveness
-from qpopt_torch.metrics.correlation import Correlation
-from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
-from qpopt_torch.metrics.grounding import StructuralGrounding
-from qpopt_torch.metrics.independence import ClassIndependence
-from qpopt_torch.metrics.summary import Metrics
+from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
 from qpopt_torch.network.observation import Features, observe, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -39,38 +32,33 @@ def evaluate(
 
     Parameters
     ----------
-    model
-        A classifier; it runs in evaluation mode and is left as it was.
+    model, progress
+        As in `collect`.
     loader
         Batches of inputs and labels. Accuracy, SID@5 and diversity@5 are measured on them.
     train_loader
         Training batches, on which the other metrics are measured; without it, those of `loader`.
     attributes
         What people say of the classes, classes × attributes, from 0 to 1.
-    progress
-        Whether to show a progress bar on a terminal.
     """
     core = unwrap(model)
     begun: Iterable[Any] | None = None
     if isinstance(core, SparseClassifier):
-        head, weights = core.head, core.sparse_head.assignment
+        network, head = core.network, core.head
     else:
         x, begun = begin(loader, core)
-        head = find_head(core, x)
-        weights = head.modules(core)[0].weight.flatten(1)  # type: ignore[operator]
-    collection = MetricCollection(weights.detach().float().cpu(), attributes)
-    with core.observe() if isinstance(core, SparseClassifier) else observe(core, head) as seen:
-        for x, labels in batches(
-            loader, core, head.n_classes, begun=begun, title="evaluate", progress=progress
-        ):
+        network, head = core, find_head(core, x)
+    module: Any = head.modules(network)[0]
+    collection = MetricCollection(module.weight.flatten(1).detach().float().cpu(), attributes)
+    reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
+    with observe(network, head) as seen:
+        for x, labels in batches(loader, core, begun=begun, title="evaluate", **reading):
             core(x)
             collection.add_decisions(seen, labels)
             if train_loader is None:
                 collection.add_features(seen, labels)
         if train_loader is not None:
-            for x, labels in batches(
-                train_loader, core, head.n_classes, title="training set", progress=progress
-            ):
+            for x, labels in batches(train_loader, core, title="training set", **reading):
                 core(x)
                 collection.add_features(seen, labels)
     return collection.compute(from_training=train_loader is not None)
@@ -84,57 +72,57 @@ class MetricCollection:
     weights
         The last layer, classes × features.
     attributes
-        Classes × attributes, or None.
+        As in `evaluate`.
     """
 
     def __init__(self, weights: Tensor, attributes: ArrayLike | None = None) -> None:
         self.weights = weights
         n_classes, n_features = weights.shape
-        self.attributes = None if attributes is None else _checked(attributes, n_classes)
-        self.accuracy = Accuracy()
-        self.sid, self.diversity = Diversity(weights), PlainDiversity(weights)
-        self.independence = ClassIndependence(n_classes, n_features)
-        self.contrastiveness = Contrastiveness()
-        self.correlation = Correlation(n_features)
-        self.grounding: StructuralGrounding | None = None
-        self.alignment: FeatureAlignment | None = None
-        if self.attributes is not None:
-            self.grounding = StructuralGrounding(weights, self.attributes)
-            self.alignment = FeatureAlignment(n_features, self.attributes.shape[1])
+        arguments: dict[str, tuple[Any, ...]] = {
+            "accuracy": (),
+            "sid5": (weights,),
+            "diversity5": (weights,),
+            "class_independence": (n_classes, n_features),
+            "contrastiveness": (),
+            "correlation": (n_features,),
+        }
+        if attributes is not None:
+            known = _checked(attributes, n_classes)
+            self.present = known > PRESENT
+            arguments["structural_grounding"] = (weights, known)
+            arguments["feature_alignment"] = (n_features, known.shape[1])
+        kinds: Mapping[str, Any] = METRICS
+        self.metrics = {key: kinds[key](*given) for key, given in arguments.items()}
         self.n_feature_samples = 0
 
     def add_decisions(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of decisions."""
-        self.accuracy.update(seen.logits, labels)
+        self.metrics["accuracy"].update(seen.logits, labels)
         if seen.maps is not None:
-            self.sid.update(seen.maps, seen.logits)
-            self.diversity.update(seen.maps, seen.logits)
+            for key in ("sid5", "diversity5"):
+                self.metrics[key].update(seen.maps, seen.logits)
 
     def add_features(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of features."""
         self.n_feature_samples += len(labels)
-        self.independence.update(seen.features, labels)
-        self.contrastiveness.update(seen.features)
-        self.correlation.update(seen.features)
-        if self.alignment is not None and self.attributes is not None:
-            present = self.attributes > PRESENT
-            self.alignment.update(seen.features, present[labels.cpu()])
+        self.metrics["class_independence"].update(seen.features, labels)
+        for key in ("contrastiveness", "correlation"):
+            self.metrics[key].update(seen.features)
+        if "feature_alignment" in self.metrics:
+            self.metrics["feature_alignment"].update(seen.features, self.present[labels.cpu()])
 
     def compute(self, *, from_training: bool = False) -> Metrics:
         """Return all metrics; `from_training` says that the features were those of training."""
-        used, has_maps = self.weights != 0, self.sid.n_samples > 0
+        values: dict[str, Any] = dict.fromkeys(METRICS)
+        values |= {key: metric.compute() for key, metric in self.metrics.items()}
+        if not self.metrics["sid5"].n_samples:  # there were no maps
+            values |= {"sid5": None, "diversity5": None}
+        used = self.weights != 0
         return Metrics(
-            accuracy=self.accuracy.compute(),
-            sid5=self.sid.compute() if has_maps else None,
-            diversity5=self.diversity.compute() if has_maps else None,
-            class_independence=self.independence.compute(),
-            contrastiveness=self.contrastiveness.compute(),
-            correlation=self.correlation.compute(),
-            structural_grounding=None if self.grounding is None else self.grounding.compute(),
-            feature_alignment=None if self.alignment is None else self.alignment.compute(),
+            **values,
             n_features=int(used.any(dim=0).sum()),
             n_per_class=float(used.sum(dim=1).double().mean()),
-            n_samples=self.accuracy.n_samples,
+            n_samples=self.metrics["accuracy"].n_samples,
             n_train_samples=self.n_feature_samples if from_training else 0,
         )
 

@@ -9,13 +9,7 @@ from qpopt_torch.metrics.metric import Metric
 
 
 class StructuralGrounding(Metric):
-    """`structural_grounding` as a metric; it sees no samples.
-
-    Parameters
-    ----------
-    weights, attributes
-        As in `structural_grounding`.
-    """
+    """`structural_grounding`, of the same arguments, as a metric; it sees no samples."""
 
     title = "Structural Grounding"
     meaning = "classes that people find alike share features"
@@ -29,7 +23,7 @@ class StructuralGrounding(Metric):
 
 
 def structural_grounding(weights: Tensor, attributes: Tensor, n_pairs: int = 25) -> float:
-    """Compare the model's class similarity with the ground truth where that is highest.
+    """Compare the model's class similarity with the ground truth where that is highest, in percent.
 
     Over the `n_pairs` most similar class pairs of the ground truth,
 
@@ -43,11 +37,6 @@ def structural_grounding(weights: Tensor, attributes: Tensor, n_pairs: int = 25)
         What people say of the classes, classes × attributes.
     n_pairs
         How many class pairs count.
-
-    Returns
-    -------
-    float
-        In percent.
     """
     truth = _cosines(attributes)
     model = _cosines(weights)

@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-from operator import add
-from typing import ClassVar
-
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
-from qpopt_torch.metrics.metric import Metric
+from qpopt_torch.metrics.metric import GroupMetric
 
 
-class ClassIndependence(Metric):
+class ClassIndependence(GroupMetric):
     """Class-Independence: how little of a feature's activation comes from a single class.
 
         τ = 1 − mean_d max_c [ Σ_{j∈c} (f_jd − min_j f_jd) / Σ_j (f_jd − min_j f_jd) ]
 
     100 % would be features that no class dominates, 0 % features that fire for one class only. A
-    feature that never changes counts with the share of the most frequent class.
-
-    Parameters
-    ----------
-    n_classes
-        The number of classes.
-    n_features
-        The number of features.
+    feature that never changes counts with the share of the most frequent class. The groups are
+    the classes.
     """
 
     title = "Class-Independence"
     meaning = "features are general and do not belong to one class"
-    states: ClassVar = {"counts": add, "sums": add, "minima": torch.minimum}
-
-    def __init__(self, n_classes: int, n_features: int) -> None:
-        self.counts = torch.zeros(n_classes, dtype=torch.float64)
-        self.sums = torch.zeros(n_classes, n_features, dtype=torch.float64)
-        self.minima = torch.full((n_features,), float("inf"), dtype=torch.float64)
 
     def update(self, features: Tensor, labels: Tensor) -> None:
         """Add a batch: pooled features, samples × features, and the labels."""
-        if not len(features):
-            return
-        values = features.detach().double().cpu()
-        labels = labels.cpu().long()
-        self.counts += torch.bincount(labels, minlength=len(self.counts))
-        self.sums.index_add_(0, labels, values)
-        self.minima = torch.minimum(self.minima, values.amin(dim=0))
+        self.add(features, one_hot(labels.long(), len(self.counts)))
 
     def compute(self) -> float:
         """Return τ in percent; NaN without samples."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from operator import add
 from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
 
 
 class Metric(ABC):
@@ -36,3 +40,22 @@ class Metric(ABC):
     @abstractmethod
     def compute(self) -> float:
         """Return the value; NaN without samples."""
+
+
+class GroupMetric(Metric):
+    """A metric of the activation of features in groups of samples, such as classes."""
+
+    states: ClassVar = {"counts": add, "sums": add, "minima": torch.minimum}
+
+    def __init__(self, n_groups: int, n_features: int) -> None:
+        self.counts = torch.zeros(n_groups, dtype=torch.float64)
+        self.sums = torch.zeros(n_groups, n_features, dtype=torch.float64)
+        self.minima = torch.full((n_features,), torch.inf, dtype=torch.float64)
+
+    def add(self, features: Tensor, members: Tensor) -> None:
+        """Add a batch: pooled features, and 0 or 1 for every sample and group."""
+        if len(features):
+            values, inside = features.detach().double().cpu(), members.double().cpu()
+            self.counts += inside.sum(dim=0)
+            self.sums += inside.T @ values
+            self.minima = torch.minimum(self.minima, values.amin(dim=0))

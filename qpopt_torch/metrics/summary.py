@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isnan
-from os import PathLike
 from typing import Any
 
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.metrics.alignment import FeatureAlignment
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
@@ -81,7 +80,7 @@ class Metrics:
             for key, metric in METRICS.items()
         }
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the values as a JSON file."""
         with replacing(path) as stream:
             stream.write(json.dumps(self.to_dict(), indent=1).encode())

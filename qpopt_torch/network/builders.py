@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from qpopt import InvalidFile
 from qpopt_torch.errors import UNREADABLE, ModelError
 
 NESTED = ("state_dict", "model", "model_state_dict")
+SHOWN = 5
 
 
 def build(name: str, n_classes: int) -> nn.Module:
@@ -44,27 +46,27 @@ def build(name: str, n_classes: int) -> nn.Module:
     place = {"torchvision": "torchvision.models"}.get(source, source)
     try:
         module = import_module(place)
-    except ImportError as error:
-        hint = f" Install it: pip install {source}." if source in ("torchvision", "timm") else ""
-        raise ModelError(f"Cannot import {place}: {error}.{hint}") from error
     except Exception as error:  # a package may fail in its own way, with whatever error
-        hint = ""
-        if source in ("torchvision", "timm"):
+        hint = f" Install it: pip install {source}."
+        if not isinstance(error, ImportError):
             hint = " The torchvision installed may not belong to this version of torch."
         raise ModelError(
-            f"{place} is installed but cannot be imported: {type(error).__name__}: {error}.{hint}"
+            f"Cannot import {place}: {type(error).__name__}: {error}."
+            f"{hint if source in ('torchvision', 'timm') else ''}"
         ) from error
-    if source == "timm":
-        if not module.is_model(what):
-            raise ModelError(f"timm has no model {what!r}.")
-        return _module(name, module.create_model(what, num_classes=n_classes))
-    function = getattr(module, what, None)
+    timm = source == "timm"
+    if timm and not module.is_model(what):
+        raise ModelError(f"timm has no model {what!r}.")
+    function = partial(module.create_model, what) if timm else getattr(module, what, None)
     if not callable(function):
         raise ModelError(f"{place} has no function {what!r}.")
-    keywords: dict[str, Any] = {}
-    if source == "torchvision" or "num_classes" in inspect.signature(function).parameters:
-        keywords["num_classes"] = n_classes
-    return _module(name, function(**keywords))
+    takes = (
+        timm or source == "torchvision" or "num_classes" in inspect.signature(function).parameters
+    )
+    model = function(**({"num_classes": n_classes} if takes else {}))
+    if not isinstance(model, nn.Module):
+        raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
+    return model
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -90,16 +92,28 @@ def load_weights(model: nn.Module, path: Path) -> None:
     if not isinstance(state, Mapping) or not all(isinstance(v, Tensor) for v in state.values()):
         raise InvalidFile(f"{path} holds no state dictionary of tensors.")
     state = {key.removeprefix("module."): value for key, value in state.items()}
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        lines = [line.strip() for line in str(error).splitlines()[1:4]]
+    load_state(model, state, f"in {path}")
+
+
+def load_state(model: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
+    """Load all weights of a model, or say exactly which of those `where` they are do not fit."""
+    own = model.state_dict()
+    problems = {
+        "missing in the file": sorted(own.keys() - state.keys()),
+        "unknown to the model": sorted(state.keys() - own.keys()),
+        "of another shape": [
+            f"{key} {tuple(own[key].shape)} instead of {tuple(state[key].shape)}"
+            for key in sorted(own.keys() & state.keys())
+            if own[key].shape != state[key].shape
+        ],
+    }
+    said = [
+        f"{len(keys)} {what}: {', '.join(keys[:SHOWN])}{', …' if len(keys) > SHOWN else ''}"
+        for what, keys in problems.items()
+        if keys
+    ]
+    if said:
         raise ModelError(
-            f"The weights in {path} do not fit the model: {' '.join(lines)}"
-        ) from error
-
-
-def _module(name: str, model: Any) -> nn.Module:
-    if not isinstance(model, nn.Module):
-        raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
-    return model
+            f"The weights {where} do not fit this {type(model).__name__}: {'; '.join(said)}."
+        )
+    model.load_state_dict(state)

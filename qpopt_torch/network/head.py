@@ -30,7 +30,7 @@ class Head:
     layout
         How that output is read and pooled.
     norm
-        A normalisation between the pooling and the head, which stays part of the backbone.
+        A normalisation between the pooling and the head, which stays part of the network.
     dropouts
         Dropout layers right before the head; a sparse classifier brings its own.
     calls

@@ -9,8 +9,9 @@ the real maps and for random ones put in their place.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -19,7 +20,15 @@ from torch import Tensor, nn
 from qpopt_torch.errors import ModelError, check_keywords
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.layout import Layout, layouts
-from qpopt_torch.network.observation import evaluating, hooked, logits_of, on_last_call, unwrap
+from qpopt_torch.network.observation import (
+    Call,
+    evaluating,
+    hooked,
+    logits_of,
+    on_last_call,
+    unwrap,
+    watch,
+)
 
 logger = logging.getLogger("qpopt")
 
@@ -31,16 +40,6 @@ N_PROBED = 4
 
 SHOWN = 8
 """Candidates that an error lists."""
-
-
-@dataclass
-class _Call:
-    """One call of one module: what went in and what came out, as it was at that moment."""
-
-    name: str
-    module: nn.Module
-    received: Tensor | None
-    output: Tensor
 
 
 def find_head(
@@ -105,7 +104,7 @@ def _linear_head(core: nn.Module, x: Tensor, wanted: str | None) -> Head:
             f"The head {wanted!r} is a {type(core.get_submodule(wanted)).__name__}; it must be "
             "a Linear layer or a convolution with kernel size 1."
         )
-    calls, logits = _watch(core, x, linear)
+    calls, logits = watch(core, x, linear)
     if not torch.isfinite(logits).all():
         raise ModelError("The model's logits for the first batch are NaN or infinite.")
     candidates = [call for call in calls if wanted in (None, call.name)]
@@ -119,9 +118,7 @@ def _linear_head(core: nn.Module, x: Tensor, wanted: str | None) -> Head:
     raise ModelError(_no_head(calls, candidates, logits, wanted))
 
 
-def _no_head(
-    calls: list[_Call], candidates: list[_Call], logits: Tensor, wanted: str | None
-) -> str:
+def _no_head(calls: list[Call], candidates: list[Call], logits: Tensor, wanted: str | None) -> str:
     lines = [f"{call.name}: {_shapes(call)}" for call in calls[-SHOWN:]]
     listed = "; ".join(lines) or "none was called"
     for call in reversed(candidates):
@@ -147,35 +144,34 @@ def _no_head(
 
 def _with_maps(core: nn.Module, x: Tensor, head: Head, wanted: str | None) -> Head:
     """Add to a head its feature layer, a norm after the pooling, and dropouts to leave out."""
-    calls, _ = _watch(core, x, dict(core.named_modules()))
-    by_name: dict[str, list[_Call]] = {}
-    for call in calls:
-        by_name.setdefault(call.name, []).append(call)
-    once = [call for call in calls if len(by_name[call.name]) == 1 and call.name != head.name]
-    last = [call for call in calls if by_name[call.name][-1] is call and call.name != head.name]
-    features = by_name[head.name][0].received
-    assert features is not None
-    same = [call for call in once if _equal_features(call.output, features)]
-    dropouts = tuple(call.name for call in same if isinstance(call.module, _DROPOUTS))
+    calls, _ = watch(core, x)
+    counts = Counter(call.name for call in calls)
+    last: dict[str, Call] = {}  # the last call of every module, beginning at the end
+    for call in reversed(calls):
+        last.setdefault(call.name, call)
+    at_head = last.pop(head.name)
+    assert at_head.received is not None
+    features = at_head.received.flatten()
+    same = [
+        call
+        for call in last.values()
+        if counts[call.name] == 1 and torch.equal(call.output.flatten(), features)
+    ]
+    dropouts = tuple(call.name for call in reversed(same) if isinstance(call.module, _DROPOUTS))
     head = replace(head, dropouts=dropouts)
-    norms = [call for call in same if _is_norm(call)]
-    candidates = [call for call in last if wanted in (None, call.name)]
+    candidates = [call for call in last.values() if wanted in (None, call.name)]
     if wanted is not None and not candidates:
         raise ModelError(
             f"The feature layer {wanted!r} gives no tensor in a forward pass; pass a layer inside "
             "or around it."
         )
-    for norm in (None, *reversed(norms)):
-        point = norm or by_name[head.name][0]
+    for point in (at_head, *filter(_is_norm, same)):
         assert point.received is not None
-        for call in reversed(candidates):
+        norm = None if point is at_head else point.name
+        for call in candidates:
             for layout in layouts(call.output.shape, head.n_features):
                 found = replace(
-                    head,
-                    layer=call.name,
-                    layout=layout,
-                    norm=None if norm is None else norm.name,
-                    calls=len(by_name[call.name]),
+                    head, layer=call.name, layout=layout, norm=norm, calls=counts[call.name]
                 )
                 if _pools_to(layout, call.output, point.received) and _confirmed(
                     core, x, call, found, point
@@ -184,7 +180,7 @@ def _with_maps(core: nn.Module, x: Tensor, head: Head, wanted: str | None) -> He
     if wanted is not None:
         raise ModelError(
             f"The output of the feature layer {wanted!r}, {_shapes(candidates[0])}, cannot be "
-            f"pooled to what the head {head.name!r} receives, {tuple(features.shape)}."
+            f"pooled to what the head {head.name!r} receives, {tuple(at_head.received.shape)}."
         )
     return head
 
@@ -198,39 +194,20 @@ def _is_linear(module: nn.Module) -> bool:
     return isinstance(module, nn.Linear)
 
 
-def _is_norm(call: _Call) -> bool:
+def _is_norm(call: Call) -> bool:
     """Whether a call is a norm whose input has the same features as its output."""
     same_size = call.received is not None and call.received.numel() == call.output.numel()
     return same_size and "norm" in type(call.module).__name__.lower()
 
 
-def _watch(
-    core: nn.Module, x: Tensor, modules: Mapping[str, nn.Module]
-) -> tuple[list[_Call], Tensor]:
-    """Run the model and return the calls of the modules in their order, and the logits."""
-    calls: list[_Call] = []
-    names = {module: name for name, module in modules.items() if name}
-
-    def record(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        if isinstance(output, Tensor):
-            received = args[0] if args and isinstance(args[0], Tensor) else None
-            # Operations in place would change what is kept here.
-            kept = None if received is None or received.ndim < 1 else received.detach().clone()
-            calls.append(_Call(names[module], module, kept, output.detach().clone()))
-
-    with hooked(dict.fromkeys(names, record)):
-        logits = logits_of(core(x))
-    return calls, logits
-
-
-def _decides(core: nn.Module, x: Tensor, call: _Call) -> bool:
+def _decides(core: nn.Module, x: Tensor, call: Call) -> bool:
     """Whether the model returns whatever the head gives: put other values in its place and see."""
     probe = _random_like(call.output)
     with hooked({call.module: lambda *_: probe.clone()}):
         return _close(logits_of(core(x)).flatten(), probe.flatten())
 
 
-def _confirmed(core: nn.Module, x: Tensor, call: _Call, head: Head, point: _Call) -> bool:
+def _confirmed(core: nn.Module, x: Tensor, call: Call, head: Head, point: Call) -> bool:
     """Whether random maps in place of the layer's output reach `point` pooled."""
     probe = _random_like(call.output)
     seen: list[Tensor] = []
@@ -250,10 +227,6 @@ def _pools_to(layout: Layout, output: Tensor, received: Tensor) -> bool:
     return pooled.numel() == received.numel() and _close(
         received.flatten().double(), pooled.flatten(), output.dtype
     )
-
-
-def _equal_features(output: Tensor, features: Tensor) -> bool:
-    return output.numel() == features.numel() and torch.equal(output.flatten(), features.flatten())
 
 
 def _random_like(values: Tensor) -> Tensor:
@@ -285,6 +258,6 @@ def _named(core: nn.Module, module: nn.Module | str, argument: str) -> str:
     raise ModelError(f"{argument}: the {type(inner).__name__} given is no part of the model.")
 
 
-def _shapes(call: _Call) -> str:
+def _shapes(call: Call) -> str:
     received = "?" if call.received is None else tuple(call.received.shape)
     return f"{received} → {tuple(call.output.shape)}"

@@ -36,23 +36,11 @@ class Layout:
     prefix: int = 0
     relu: bool = False
 
-    def maps(
-        self, output: Tensor, *, like: Tensor | None = None, selection: Tensor | None = None
-    ) -> Tensor:
-        """Return the feature maps, N × channels × positions (one or several axes).
+    def maps(self, output: Tensor, *, like: Tensor | None = None) -> Tensor:
+        """Return the feature maps, N × channels × positions, of the output of the feature layer.
 
-        Parameters
-        ----------
-        output
-            The output of the feature layer.
-        like
-            The input of the model: tokens are laid out as a grid of its proportions.
-        selection
-            Indices of the channels to keep; all of them without it.
+        If the input of the model is given, tokens are laid out as a grid of its proportions.
         """
-        axis = 1 if self.channels == "first" else output.ndim - 1
-        if selection is not None:
-            output = output.index_select(axis, selection)
         if self.channels == "last":
             output = output[:, self.prefix :].movedim(-1, 1)
         if self.relu:

@@ -34,14 +34,7 @@ class Features:
 
 
 @contextmanager
-def observe(
-    model: nn.Module,
-    head: Head,
-    *,
-    selection: Tensor | None = None,
-    adapter: nn.Module | None = None,
-    evaluate: bool = True,
-) -> Iterator[Features]:
+def observe(model: nn.Module, head: Head, *, evaluate: bool = True) -> Iterator[Features]:
     """Look into a model: what the block gets is what its last forward pass showed.
 
     Parameters
@@ -49,16 +42,13 @@ def observe(
     model
         A classifier; wrappers are looked through, so call what `unwrap` gives.
     head
-        Its head.
-    selection
-        Indices of the features to keep; all of them without it.
-    adapter
-        Applied to the features, and to the maps at every position.
+        Its head. If a module stands there that selects, features and maps are what it selects.
     evaluate
         Whether the block runs in evaluation mode and without gradients; as it is otherwise.
     """
     core = unwrap(model)
     module, layer = head.modules(core)
+    select: Callable[..., Tensor] | None = getattr(module, "select", None)
     seen = Features(torch.empty(0), torch.empty(0))
     x = torch.empty(0)
 
@@ -68,18 +58,13 @@ def observe(
 
     def keep_features(module: nn.Module, args: tuple[Any, ...]) -> None:
         received = args[0].flatten(1)
-        kept = received if selection is None else received.index_select(1, selection)
-        seen.features = kept if adapter is None else adapter(kept)
+        seen.features = received if select is None else select(received)
 
     def keep_maps(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         assert head.layout is not None
-        maps = head.layout.maps(output, like=x, selection=selection)
-        if adapter is not None:
-            maps = adapter(maps.movedim(1, -1)).movedim(-1, 1)
-        elif selection is None and not head.layout.relu:
-            # Part of the output itself, which a layer in place further on would change.
-            maps = maps.clone()
-        seen.maps = maps
+        maps = head.layout.maps(output, like=x)
+        # All of them are the output itself, which a layer in place further on would change.
+        seen.maps = maps.clone() if select is None else select(maps, axis=1)
 
     def keep_logits(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         seen.logits = logits_of(output)
@@ -142,6 +127,36 @@ def hooked(
         for module, hook in (pre_hooks or {}).items():
             stack.callback(module.register_forward_pre_hook(hook).remove)
         yield
+
+
+@dataclass
+class Call:
+    """One call of one module: what went in and what came out, as it was at that moment."""
+
+    name: str
+    module: nn.Module
+    received: Tensor | None
+    output: Tensor
+
+
+def watch(
+    core: nn.Module, x: Tensor, modules: Mapping[str, nn.Module] | None = None
+) -> tuple[list[Call], Tensor]:
+    """Run a model; return the calls of its modules, or of some, in their order, and the logits."""
+    calls: list[Call] = []
+    every = dict(core.named_modules()) if modules is None else modules
+    names = {module: name for name, module in every.items() if name}
+
+    def record(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        if isinstance(output, Tensor):
+            received = args[0] if args and isinstance(args[0], Tensor) else None
+            # Operations in place would change what is kept here.
+            kept = None if received is None or received.ndim < 1 else received.detach().clone()
+            calls.append(Call(names[module], module, kept, output.detach().clone()))
+
+    with hooked(dict.fromkeys(names, record)):
+        logits = logits_of(core(x))
+    return calls, logits
 
 
 def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,13 +13,14 @@ from torch import nn
 import qpopt
 from qpopt import Instance, Solution, TracePoint
 from qpopt.control import Event, OnEvent, Phase
+from qpopt.io import AnyPath
 from qpopt.preprocessing import check_counts
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import begin, require_rereadable
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import ModelError, check_keywords
 from qpopt_torch.metrics.accuracy import accuracy
-from qpopt_torch.network.head_finder import HeadLike, head_of
+from qpopt_torch.network.head_finder import HeadLike, find_head, head_of
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import made_folder
@@ -49,7 +49,7 @@ def sparsify(
     solve: Mapping[str, Any] | None = None,
     head: HeadLike = None,
     class_names: Sequence[str] | None = None,
-    out: str | PathLike[str] | None = None,
+    out: AnyPath | None = None,
     progress: bool | OnEvent = True,
 ) -> SparseClassifier:
     """Turn a trained classifier into one that explains every class by a few shared features.
@@ -99,7 +99,7 @@ def sparsify(
     """
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
-    preparing, solving = checked_options(prepare, solve)
+    preparing, solving = checked_options(prepare, solve, head)
     given = {"The loader": loader, "statistics_loader": statistics_loader, "val_loader": val_loader}
     for name, data in given.items():
         require_rereadable(data, name, "sparsify reads it several times")
@@ -110,16 +110,9 @@ def sparsify(
     found = head_of(core, begin(plain, core)[0], head)
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
     tell(Phase.COLLECT)
-    # The same statistics in every call, so that the solution of an interrupted one still fits.
-    with seeded(solving.get("seed", 0), 0, plain):
-        statistics = collect(
-            core,
-            plain,
-            head=found,
-            bins=64 if preparing.get("similarity") == "auroc" else 0,
-            class_names=class_names,
-            progress=shown,
-        )
+    statistics = statistics_for(
+        preparing, solving, core, plain, head=found, class_names=class_names, progress=shown
+    )
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
     if folder is not None and ranks.is_first():
         statistics.save(folder / "statistics.npz")
@@ -131,27 +124,17 @@ def sparsify(
     def epoch(record: dict[str, float], step: int) -> None:
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
 
+    following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
         checkpoint = None if folder is None else folder / "checkpoint.pt"
-        fine_tune(
-            sparse,
-            loader,
-            settings,
-            val_loader=val_loader,
-            checkpoint=checkpoint,
-            log=epoch,
-            progress=shown,
-        )
+        following |= {"val_loader": val_loader, "checkpoint": checkpoint}
+        fine_tune(sparse, loader, settings, **following)
     elif settings is not None:
-        sets = [
-            None if data is None else extract(core, data, found, progress=shown)
-            for data in (plain, val_loader)
-        ]
-        assert sets[0] is not None
+        features = extract(core, plain, found, progress=shown)
+        if val_loader is not None:
+            following["validation"] = extract(core, val_loader, found, progress=shown)
         sparse.requires_grad_(False)
-        train_adapter(
-            sparse.sparse_head, *sets[0], settings, validation=sets[1], log=epoch, progress=shown
-        )
+        train_adapter(sparse.sparse_head, *features, settings, **following)
     if val_loader is not None:
         tell(Phase.EVALUATE)
         dense, after = (accuracy(m, val_loader, progress=shown) for m in (model, sparse))
@@ -160,6 +143,23 @@ def sparsify(
     if folder is not None and ranks.is_first():
         sparse.save(folder)
     return sparse.eval()
+
+
+def statistics_for(
+    prepare: Mapping[str, Any],
+    solve: Mapping[str, Any],
+    model: nn.Module,
+    loader: Iterable[Any],
+    **options: Any,
+) -> Statistics:
+    """Collect what `prepare` needs, with further `options` of `collect`.
+
+    The statistics are the same in every call, so that the solution of an interrupted one still
+    fits.
+    """
+    bins = 64 if prepare.get("similarity") == "auroc" else 0
+    with seeded(solve.get("seed", 0), 0, loader):
+        return collect(model, loader, bins=bins, **options)
 
 
 def teller(progress: bool | OnEvent) -> Callable[..., None]:
@@ -174,21 +174,17 @@ def teller(progress: bool | OnEvent) -> Callable[..., None]:
 
 
 def checked_options(
-    prepare: Mapping[str, Any] | None, solve: Mapping[str, Any] | None, *reserved: str
+    prepare: Mapping[str, Any] | None, solve: Mapping[str, Any] | None, head: HeadLike, *own: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `Statistics.instance` and `qpopt.solve`, all of which exist.
 
-    Parameters
-    ----------
-    prepare, solve
-        As in `sparsify`.
-    reserved
-        Arguments of `qpopt.solve` that are given in another way.
+    So do those of `find_head`. Arguments of `qpopt.solve` in `own` are given in another way.
     """
-    own = ("n_select", "n_per_class", "include", "exclude", "class_names")
+    counts = ("n_select", "n_per_class", "include", "exclude", "class_names")
     preparing, solving = dict(prepare or {}), dict(solve or {})
-    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=own)
-    check_keywords("solve", solving, qpopt.solve, without=("progress", *reserved))
+    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=counts)
+    check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
+    check_keywords("head", head if isinstance(head, Mapping) else {}, find_head)
     return preparing, solving
 
 

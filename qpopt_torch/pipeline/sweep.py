@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from math import log
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -22,17 +21,17 @@ from torch import Tensor, nn
 from qpopt import InfeasibleInstance, Instance, Solution
 from qpopt.control import OnEvent, Phase
 from qpopt.control.progress import Bar
+from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
-from qpopt_torch.pipeline.sparsify import checked_options, solved, teller
+from qpopt_torch.pipeline.sparsify import checked_options, solved, statistics_for, teller
 from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.sparse.storage import made_folder
-from qpopt_torch.statistics.collect import collect
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.features import extract
@@ -59,7 +58,7 @@ def sweep(
     solve: Mapping[str, Any] | None = None,
     head: HeadLike = None,
     class_names: Sequence[str] | None = None,
-    out: str | PathLike[str] | None = None,
+    out: AnyPath | None = None,
     progress: bool | OnEvent = True,
 ) -> Sweep:
     """Sparsify a model for all combinations of counts, on its frozen features.
@@ -69,10 +68,8 @@ def sweep(
 
     Parameters
     ----------
-    model
-        The trained classifier; it is not changed.
-    loader
-        Training batches of inputs and labels.
+    model, loader, include, exclude, prepare, solve, head, class_names
+        As in `sparsify`.
     n_select, n_per_class
         The counts to combine. Combinations without a solution are left out with a warning.
     val_loader
@@ -81,8 +78,6 @@ def sweep(
         The training samples as they are, in place of those of `loader`.
     training
         How the adapter of every model is trained; None trains nothing.
-    include, exclude, prepare, solve, head, class_names
-        As in `sparsify`.
     out
         A directory for the points. A second call with the same directory, model and batches takes
         from it what is done.
@@ -95,23 +90,19 @@ def sweep(
         raise TrainingError("sweep works on frozen features: training must be frozen or None.")
     if not n_select or not n_per_class:
         raise TrainingError("sweep needs at least one n_select and one n_per_class.")
-    preparing, solving = checked_options(prepare, solve, "start")
+    preparing, solving = checked_options(prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader
     require_rereadable(plain, "The loader", "sweep reads it several times")
     preparing |= {"include": tuple(include), "exclude": tuple(exclude)}
     stored = None if out is None else made_folder(out) / FILE
     before = Sweep.load(stored) if stored is not None and stored.exists() else None
-    bins = 64 if preparing.get("similarity") == "auroc" else 0
-    statistics = collect(
-        model, plain, head=head, bins=bins, class_names=class_names, progress=shown
+    statistics = statistics_for(
+        preparing, solving, model, plain, head=head, class_names=class_names, progress=shown
     )
-    assert statistics.head is not None
-    run = _Run(
-        unwrap(model), statistics.head, plain, val_loader or plain, statistics, settings, shown
-    )
+    frozen = _FrozenNetwork(unwrap(model), statistics, plain, val_loader, settings, shown)
     known = {} if before is None else {point.key: point for point in before.points}
-    dense_accuracy = run.dense_accuracy if before is None else before.dense_accuracy
+    dense_accuracy = frozen.dense_accuracy if before is None else before.dense_accuracy
     points: list[SweepPoint] = []
     pairs = list(product(sorted(set(n_select)), sorted(set(n_per_class))))
     with Bar("sweep", len(pairs), progress=shown) as bar:
@@ -123,7 +114,7 @@ def sweep(
                 continue
             key = _key(instance, settings, solving)
             if key not in known:
-                known[key] = run.point(instance, points, solving, key)
+                known[key] = frozen.point(instance, points, solving, key)
                 if stored is not None:
                     Sweep(tuple(known.values()), dense_accuracy).save(stored)
             points.append(known[key])
@@ -136,16 +127,20 @@ def sweep(
 
 
 @dataclass
-class _Run:
+class _FrozenNetwork:
     """What the points of one sweep share; features are computed when a point needs them."""
 
     model: nn.Module
-    head: Head
-    loader: Iterable[Any]
-    val_loader: Iterable[Any]
     statistics: Statistics
+    loader: Iterable[Any]
+    val_loader: Iterable[Any] | None
     training: AdapterTraining | None
     progress: bool
+
+    @property
+    def head(self) -> Head:
+        assert self.statistics.head is not None
+        return self.statistics.head
 
     @cached_property
     def train_set(self) -> tuple[Tensor, Tensor]:
@@ -153,7 +148,7 @@ class _Run:
 
     @cached_property
     def val_set(self) -> tuple[Tensor, Tensor]:
-        if self.val_loader is self.loader:
+        if self.val_loader is None:
             return self.train_set
         return extract(self.model, self.val_loader, self.head, progress=self.progress)
 
@@ -178,6 +173,7 @@ class _Run:
             instance.n_per_class,
             solution.objective,
             solution.bound,
+            solution.gap,
             self._accuracy(solution),
             solution.seconds,
             tuple(solution.selection.tolist()),
@@ -201,17 +197,16 @@ def start_from(instance: Instance, done: Sequence[SweepPoint]) -> NDArray[np.int
     """
     if not done:
         return None
+    k, p = instance.n_select, instance.n_per_class
 
     def distance(point: SweepPoint) -> float:
-        return abs(log(point.n_select / instance.n_select)) + abs(
-            log(point.n_per_class / instance.n_per_class)
-        )
+        return abs(log(point.n_select / k)) + abs(log(point.n_per_class / p))
 
     chosen = list(min(done, key=distance).selection)
     worth = np.maximum(instance.A, 0).sum(axis=0) + instance.b
-    while len(chosen) != instance.n_select:
+    while len(chosen) != k:
         values = worth - instance.R[:, chosen].sum(axis=1)
-        if len(chosen) > instance.n_select:
+        if len(chosen) > k:
             free = [d for d in chosen if d not in instance.include]
             chosen.remove(min(free, key=lambda d: values[d]))
         else:

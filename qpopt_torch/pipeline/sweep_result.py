@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from os import PathLike
 from typing import Any
 
-from qpopt.io import opened_json, save_json
+from qpopt.io import AnyPath, opened_json, save_json
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,8 @@ class SweepPoint:
     ----------
     n_select, n_per_class
         The counts.
-    objective, bound
-        Of the solve; the bound is None where nothing is proven.
+    objective, bound, gap
+        Of the solve; the last two are None where nothing is proven.
     accuracy
         From 0 to 1.
     seconds
@@ -33,6 +32,7 @@ class SweepPoint:
     n_per_class: int
     objective: float
     bound: float | None
+    gap: float | None
     accuracy: float
     seconds: float
     selection: tuple[int, ...]
@@ -56,15 +56,14 @@ class Sweep:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sweep as values that JSON can hold."""
-        points = [{**asdict(point), "selection": list(point.selection)} for point in self.points]
-        return {"dense_accuracy": self.dense_accuracy, "points": points}
+        return asdict(self)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the sweep as a JSON file."""
         save_json(path, "sweep", self.to_dict())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Sweep:
+    def load(cls, path: AnyPath) -> Sweep:
         """Read a sweep that `save` wrote.
 
         Raises
@@ -73,10 +72,8 @@ class Sweep:
             If the file is missing, damaged or not a sweep.
         """
         with opened_json(path, "sweep") as record:
-            points = [
-                SweepPoint(**{**p, "selection": tuple(p["selection"])}) for p in record["points"]
-            ]
-            return cls(tuple(points), record["dense_accuracy"])
+            points = [{**p, "selection": tuple(p["selection"])} for p in record["points"]]
+            return cls(tuple(SweepPoint(**p) for p in points), record["dense_accuracy"])
 
     def figure(self) -> tuple[Any, Any]:
         """Draw accuracy over features per class, a line for every n_select."""
@@ -99,16 +96,13 @@ class Sweep:
         axis.set_xlabel("features per class")
         axis.set_ylabel("accuracy in %")
         axis.legend(frameon=False)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
+        axis.spines[["top", "right"]].set_visible(False)
         return figure, axis
 
     def __str__(self) -> str:
         lines = ["n_select  n_per_class  accuracy  objective     gap"]
         for p in self.points:
-            gap = "–"
-            if p.bound is not None:
-                gap = f"{100 * (p.bound - p.objective) / max(abs(p.objective), 1e-10):.2f} %"
+            gap = "–" if p.gap is None else f"{100 * p.gap:.2f} %"
             lines.append(
                 f"{p.n_select:8}  {p.n_per_class:11}  {100 * p.accuracy:6.1f} %  "
                 f"{p.objective:9.3f}  {gap:>6}"

@@ -14,15 +14,12 @@ from qpopt_torch.explain import Evidence, Sample
 from qpopt_torch.explain.decision_terms import misleading_feature
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
-from qpopt_torch.report.encoding import TINY, encode_images, encode_maps, encode_series
-
-MAPS_SHARE = 0.3
-"""Share of the page's size that feature maps may take."""
-PAGE_BYTES = 200_000
-"""Room for the page itself."""
+from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
 
 
-def contents(gallery: Evidence, decisions: Evidence, max_bytes: int) -> dict[str, Any]:
+def contents(
+    gallery: Evidence, decisions: Evidence, max_bytes: int, params: PageParams
+) -> dict[str, Any]:
     """Return the data of the page.
 
     Parameters
@@ -31,8 +28,8 @@ def contents(gallery: Evidence, decisions: Evidence, max_bytes: int) -> dict[str
         Gives the samples that show classes and features, and what is usual in a class.
     decisions
         Gives the decisions and the accuracy of every class; may be the same.
-    max_bytes
-        Size that the page should not exceed.
+    max_bytes, params
+        Size that the page should not exceed, and how it is spent.
     """
     numbers: dict[tuple[int, int], int] = {}
     samples: list[Sample] = []
@@ -59,7 +56,7 @@ def contents(gallery: Evidence, decisions: Evidence, max_bytes: int) -> dict[str
         "confusions": _confusions(decisions),
         **_map(gallery),
     }
-    return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)))}
+    return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)), params)}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -106,11 +103,9 @@ def _misled(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
 
 def _confusions(decisions: Evidence) -> list[list[int]]:
     """Return label, prediction and count of all mistakes, the most frequent first."""
-    wrong = decisions.labels != decisions.predictions
-    pairs = zip(
-        decisions.labels[wrong].tolist(), decisions.predictions[wrong].tolist(), strict=True
-    )
-    return [[a, b, count] for (a, b), count in Counter(pairs).most_common()]
+    pairs = zip(decisions.labels.tolist(), decisions.predictions.tolist(), strict=True)
+    counts = Counter((a, b) for a, b in pairs if a != b)
+    return [[a, b, count] for (a, b), count in counts.most_common()]
 
 
 def _map(gallery: Evidence) -> dict[str, Any]:
@@ -123,8 +118,11 @@ def _map(gallery: Evidence) -> dict[str, Any]:
     }
 
 
-def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str, Any]:
-    heat = encode_maps(samples, gallery.heat_range, int(MAPS_SHARE * budget))
+def _pictures(
+    samples: list[Sample], gallery: Evidence, budget: int, params: PageParams
+) -> dict[str, Any]:
+    for_maps = int(params.maps_share * budget)
+    grid, maps = encode_maps(samples, gallery.heat_range, for_maps, params)
     described: list[dict[str, Any]] = []
     images: list[Picture] = []
     for place, sample in enumerate(samples):
@@ -134,20 +132,21 @@ def _pictures(samples: list[Sample], gallery: Evidence, budget: int) -> dict[str
             "index": sample.index,
             "z": [_rounded(value, 3) for value in sample.values],
         }
-        if heat.grid:
-            entry["maps"] = heat.texts[place]
+        if grid:
+            entry["maps"] = maps[place]
         if sample.picture.kind == "image":
             height, width = sample.picture.values.shape[:2]
             entry["image"], entry["ratio"] = len(images), round(width / height, 3)
             images.append(sample.picture)
         elif sample.picture.kind == "series":
-            entry["series"] = encode_series(sample.picture)
+            entry["series"] = encode_series(sample.picture, params.series_lines)
         described.append(entry)
     sides = [max(picture.values.shape[:2]) for picture in images]
+    left = budget - len(json.dumps(described)) - params.page_bytes
     return {
         "samples": described,
-        "images": encode_images(images, budget - len(json.dumps(described)) - PAGE_BYTES),
-        "grid": list(heat.grid),
+        "images": encode_images(images, left, params),
+        "grid": list(grid),
         "sharp": bool(sides) and max(sides) <= TINY,
     }
 

@@ -15,28 +15,45 @@ from numpy.typing import NDArray
 from qpopt_torch.evidence.pictures import Picture, small_maps
 from qpopt_torch.explain import Sample
 
-SIDES = (160, 144, 128, 112, 96, 80, 64, 48)
-"""Longest sides that are tried, in pixels, until all images fit."""
-QUALITY = 78
 TINY = 40
-"""Images up to this side are stored without loss and shown with sharp pixels."""
-MAP_SIDES = (14, 10, 7, 5, 4)
-SERIES_LINES, SERIES_DIGITS = 6, 3
+"""Images up to this side, in pixels, are stored without loss and shown with sharp pixels."""
 
 
-def encode_images(pictures: Sequence[Picture], budget: int) -> list[str]:
-    """Return data URIs of images, all of them downscaled alike until they fit the budget.
+@dataclass(frozen=True, kw_only=True)
+class PageParams:
+    """How the room in a page is spent.
 
     Parameters
     ----------
-    pictures
-        Pictures of the kind `image`.
-    budget
-        Characters that they may take together. If even the smallest size needs more, it is used.
+    sides, map_sides
+        Longest sides of images, in pixels, and of feature maps that are tried until all of them
+        fit.
+    quality
+        Of images that are stored with loss, from 0 to 100.
+    series_lines
+        Lines of a series that are kept.
+    maps_share
+        Share of the page's size that feature maps may take.
+    page_bytes
+        Room for the page itself.
     """
-    sides = list(SIDES)
+
+    sides: tuple[int, ...] = (160, 144, 128, 112, 96, 80, 64, 48)
+    map_sides: tuple[int, ...] = (14, 10, 7, 5, 4)
+    quality: int = 78
+    series_lines: int = 6
+    maps_share: float = 0.3
+    page_bytes: int = 200_000
+
+
+def encode_images(pictures: Sequence[Picture], budget: int, params: PageParams) -> list[str]:
+    """Return data URIs of images, all of them downscaled alike until they fit the budget.
+
+    The budget is in characters. If even the smallest size needs more, it is used.
+    """
+    sides = list(params.sides)
     while True:
-        encoded = [_data_uri(picture.values, sides[0]) for picture in pictures]
+        encoded = [_data_uri(p.values, sides[0], params.quality) for p in pictures]
         size = sum(map(len, encoded))
         if size <= budget or len(sides) == 1:
             return encoded
@@ -45,7 +62,7 @@ def encode_images(pictures: Sequence[Picture], budget: int) -> list[str]:
         sides = [side for side in sides[1:] if side <= 1.1 * largest] or sides[-1:]
 
 
-def _data_uri(pixels: NDArray[np.uint8], side: int) -> str:
+def _data_uri(pixels: NDArray[np.uint8], side: int, quality: int) -> str:
     from PIL import Image, features
 
     image = Image.fromarray(pixels)
@@ -56,48 +73,25 @@ def _data_uri(pixels: NDArray[np.uint8], side: int) -> str:
     else:
         image.thumbnail((side, side), Image.Resampling.LANCZOS)
         kind = "webp" if features.check("webp") else "jpeg"
-        image.save(stream, kind.upper(), quality=QUALITY)
+        image.save(stream, kind.upper(), quality=quality)
     return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
 
 
-@dataclass(frozen=True, eq=False)
-class HeatMaps:
-    """The feature maps of all samples as bytes on one small grid.
-
-    Parameters
-    ----------
-    grid
-        Rows and columns; empty where no map can be shown.
-    texts
-        For every sample, base64 of features × rows × columns bytes; 0 is the median of the feature
-        and 255 near its maximum.
-    """
-
-    grid: tuple[int, ...]
-    texts: list[str]
-
-
 def encode_maps(
-    samples: Sequence[Sample], ranges: NDArray[np.float64] | None, budget: int
-) -> HeatMaps:
+    samples: Sequence[Sample], ranges: NDArray[np.float64] | None, budget: int, params: PageParams
+) -> tuple[tuple[int, ...], list[str]]:
     """Encode the feature maps of samples, as finely as the budget of characters allows.
 
-    Parameters
-    ----------
-    samples
-        All samples of the page.
-    ranges
-        Values at which the heat begins and ends, n_select × 2; None where there are no maps.
-    budget
-        Characters that they may take together.
+    Returns rows and columns, empty where no map can be shown, and for every sample base64 of
+    features × rows × columns bytes; 0 is the median of the feature and 255 near its maximum.
+    The heat begins and ends at `ranges`, n_select × 2; None where there are no maps.
     """
     kinds = {sample.picture.kind for sample in samples}
     shown = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
     shapes = {sample.maps.shape for sample in samples if sample.maps is not None}
     if ranges is None or len(shapes) != 1 or len(shape := next(iter(shapes))) != shown + 1:
-        return HeatMaps((), [])
-    side = MAP_SIDES[-1]
-    for side in MAP_SIDES:
+        return (), []
+    for side in params.map_sides:
         grid = [min(side, size) for size in shape[1:]]
         if len(samples) * shape[0] * int(np.prod(grid)) * 4 / 3 <= budget:
             break
@@ -108,14 +102,13 @@ def encode_maps(
         low, high = (ranges[:, i].reshape(-1, *[1] * shown) for i in (0, 1))
         level = np.rint(255 * np.clip((maps - low) / (high - low), 0, 1)).astype(np.uint8)
         texts.append(base64.b64encode(level.tobytes()).decode())
-    rows_and_columns = level.shape[1:] if shown == 2 else (1, *level.shape[1:])
-    return HeatMaps(rows_and_columns, texts)
+    return (level.shape[1:] if shown == 2 else (1, *level.shape[1:])), texts
 
 
-def encode_series(picture: Picture) -> list[list[float]]:
-    """Return the lines of a series, scaled together to 0 … 1."""
-    values: NDArray[Any] = np.nan_to_num(picture.values[:SERIES_LINES].astype(np.float64))
+def encode_series(picture: Picture, n_lines: int) -> list[list[float]]:
+    """Return the first lines of a series, scaled together to 0 … 1."""
+    values: NDArray[Any] = np.nan_to_num(picture.values[:n_lines].astype(np.float64))
     low, high = float(values.min()), float(values.max())
     scaled = (values - low) / (high - low if high > low else 1.0)
-    lines: list[list[float]] = np.round(scaled, SERIES_DIGITS).tolist()
+    lines: list[list[float]] = np.round(scaled, 3).tolist()
     return lines

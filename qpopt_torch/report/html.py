@@ -6,19 +6,19 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from qpopt import QpoptError
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.evidence.pictures import ToImage
-from qpopt_torch.explain import gather
+from qpopt_torch.explain import Evidence, gather
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
+from qpopt_torch.report.encoding import PageParams
 from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows, trace_points
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -36,7 +36,7 @@ TABS = {
 
 def write_report(
     model: SparseClassifier,
-    path: str | PathLike[str],
+    path: AnyPath,
     loader: Iterable[Any],
     *,
     train_loader: Iterable[Any] | None = None,
@@ -47,6 +47,7 @@ def write_report(
     to_image: ToImage | None = None,
     title: str = "A sparse classifier",
     max_bytes: int = MAX_BYTES,
+    params: PageParams | None = None,
     progress: bool = True,
 ) -> Path:
     """Write a report of a sparse classifier as one HTML file.
@@ -62,43 +63,31 @@ def write_report(
     train_loader
         Training batches, whose samples show the classes and features; without it, those of
         `loader`.
-    class_names
-        Names of the classes, in place of those of the model or the data set.
+    class_names, to_image, progress
+        As in `gather`.
     attributes
-        What people say of the classes, classes × attributes, from 0 to 1.
+        As in `evaluate`.
     dense
         Metrics of the dense model, to compare with.
     settings
         Further settings to list, for example those of the training.
-    to_image
-        How an input becomes an image: a function, or the mean and deviation of the channels by
-        which it was normalised. Without it the range of every image is stretched.
     title
         Title of the report.
     max_bytes
         Size that the file should not exceed; images become smaller to meet it.
-    progress
-        Whether to show a progress bar on a terminal.
-
-    Returns
-    -------
-    Path
-        The file.
+    params
+        How the room in the file is spent.
     """
     collection = MetricCollection(model.sparse_head.assignment.detach().cpu(), attributes)
-    reading: dict[str, Any] = {
-        "class_names": class_names,
-        "to_image": to_image,
-        "progress": progress,
-    }
-    if train_loader is None:
-        decisions = gallery = gather(
-            model, loader, decisions=collection, features=collection, **reading
-        )
-    else:
-        gallery = gather(model, train_loader, features=collection, **reading)
+    reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
+    gallery: Evidence | None = None
+    if train_loader is not None:
+        gallery = gather(model, train_loader, features=collection, progress=progress, **reading)
         reading["class_names"] = gallery.names.classes
-        decisions = gather(model, loader, decisions=collection, **reading)
+    features = collection if gallery is None else None
+    decisions = gather(
+        model, loader, decisions=collection, features=features, progress=progress, **reading
+    )
     metrics = collection.compute(from_training=train_loader is not None)
     page = _render(
         title=title,
@@ -108,7 +97,7 @@ def write_report(
         dense=dense,
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
-        data=contents(gallery, decisions, max_bytes),
+        data=contents(gallery or decisions, decisions, max_bytes, params or PageParams()),
         trace=trace_points(model),
     )
     with replacing(path) as stream:
@@ -119,7 +108,6 @@ def write_report(
 def _render(**values: Any) -> str:
     try:
         from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
     except ImportError as error:
         raise QpoptError("The report needs jinja2: pip install jinja2.") from error
 
@@ -135,8 +123,8 @@ def _render(**values: Any) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(asset("page.html")).render(
-        style=Markup(style),
-        script=Markup(script),
+        style=style,
+        script=script,
         style_hash=_digest(style),
         script_hash=_digest(script),
         **values,

@@ -31,19 +31,17 @@ def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:
     solution = model.solution
     if solution is None or solution.objective is None:
         return []
-    rows = [("Objective", f"{solution.objective:.4f}")]
-    if solution.bound is not None and solution.gap is not None:
-        rows += [("Proven bound", f"{solution.bound:.4f}"), ("Gap", f"{100 * solution.gap:.2f} %")]
-    else:
-        rows.append(("Proven bound", "none"))
-    rows.append(("Status", str(solution.status)))
-    how = " with ".join(part for part in (solution.method, solution.solver) if part)
-    if how:
-        rows.append(("Method", how))
-    rows.append(("Time", f"{solution.seconds:.1f} s"))
-    if solution.seed is not None:
-        rows.append(("Seed", str(solution.seed)))
-    return rows
+    bound, gap, seed = solution.bound, solution.gap, solution.seed
+    rows = {
+        "Objective": f"{solution.objective:.4f}",
+        "Proven bound": "none" if bound is None else f"{bound:.4f}",
+        "Gap": "" if gap is None else f"{100 * gap:.2f} %",
+        "Status": str(solution.status),
+        "Method": " with ".join(part for part in (solution.method, solution.solver) if part),
+        "Time": f"{solution.seconds:.1f} s",
+        "Seed": "" if seed is None else str(seed),
+    }
+    return [(title, value) for title, value in rows.items() if value]
 
 
 def trace_points(model: SparseClassifier) -> list[list[float | None]]:

@@ -1,4 +1,4 @@
-"""A small trainable layer between a frozen backbone and the fixed assignment."""
+"""A small trainable layer between a frozen network and the fixed assignment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class Adapter(nn.Module):
-    """Mixes all features of a backbone into the selected ones.
+    """Mixes all features of a network into the selected ones.
 
     It starts as the plain selection: before training nothing has changed. It works in standard
     units, so that features of every size are learnt equally fast, and answers in the units of the
@@ -18,7 +18,7 @@ class Adapter(nn.Module):
     Parameters
     ----------
     mean, std
-        Mean and standard deviation of all features of the backbone; a deviation of 0 counts as 1.
+        Mean and standard deviation of all features of the network; a deviation of 0 counts as 1.
     selection
         Indices of the selected ones, to start from.
     hidden
@@ -43,16 +43,12 @@ class Adapter(nn.Module):
             self.linear.weight.zero_()
             self.linear.weight[torch.arange(n_select), self.selection] = 1.0
             self.linear.bias.zero_()
+        self.hidden = hidden
         self.mlp: nn.Sequential | None = None
         if hidden:
             last = nn.Linear(hidden, n_select, bias=False)
             nn.init.zeros_(last.weight)
             self.mlp = nn.Sequential(nn.Linear(n_features, hidden), nn.ReLU(), last)
-
-    @property
-    def hidden(self) -> int:
-        """Width of the path with one ReLU layer; 0 for a linear adapter."""
-        return 0 if self.mlp is None else len(self.mlp[0].weight)  # type: ignore[arg-type]
 
     def blur(self, received: Tensor, chance: float) -> Tensor:
         """Return features of which some, by chance, are replaced by their mean."""

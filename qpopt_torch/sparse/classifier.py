@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qpopt import Solution
+from qpopt.io import AnyPath
 from qpopt_torch.errors import ModelError
+from qpopt_torch.network.builders import load_state
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
-from qpopt_torch.sparse.storage import SOLUTION, check_fit, made_folder, opened_model, save_model
+from qpopt_torch.sparse.storage import SOLUTION, made_folder, opened_model, save_model
 from qpopt_torch.statistics.statistics import Statistics
 
 
@@ -63,16 +63,14 @@ class SparseClassifier(nn.Module):
         self.feature_names: dict[int, str] = {}
         core = unwrap(model)
         old, _ = head.modules(core)
-        sparse_head.spatial = sum(isinstance(old, kind) * axes for kind, axes in _CONVOLUTIONS)
-        sparse_head.to(next(core.parameters(), torch.empty(0)).device)
-        memo: dict[int, Any] = {id(old): sparse_head}
-        for name in head.dropouts:
-            dropout = core.get_submodule(name)
-            memo[id(dropout)] = nn.Identity()
+        weight: Any = old.weight
+        sparse_head.spatial = weight.ndim - 2
+        sparse_head.to(weight.device)
         # The memo makes the copy use the new modules wherever the old ones stand.
+        memo: dict[int, Any] = {id(old): sparse_head}
+        memo |= {id(core.get_submodule(name)): nn.Identity() for name in head.dropouts}
         self.network = deepcopy(core, memo)
-        for parameter in self.network.parameters():
-            parameter.grad = None
+        self.network.zero_grad()
 
     @classmethod
     def from_solution(
@@ -94,23 +92,16 @@ class SparseClassifier(nn.Module):
         statistics
             Give the fixed normalisation, the head and the class names.
         dropout
-            Chance that a feature is left out while training.
+            As in `SparseHead`.
         """
         if statistics.head is None:
             raise ModelError(
                 "These statistics were not collected from a model, so they name no head; use "
                 "collect(model, loader)."
             )
-        sparse_head = SparseHead.from_solution(
-            solution, statistics.mean, statistics.std, dropout=dropout
-        )
-        return cls(
-            model,
-            statistics.head,
-            sparse_head,
-            solution=solution,
-            class_names=statistics.class_names,
-        )
+        mean, std, names = statistics.mean, statistics.std, statistics.class_names
+        sparse_head = SparseHead.from_solution(solution, mean, std, dropout=dropout)
+        return cls(model, statistics.head, sparse_head, solution=solution, class_names=names)
 
     @property
     def sparse_head(self) -> SparseHead:
@@ -179,13 +170,9 @@ class SparseClassifier(nn.Module):
 
     def observe(self, *, evaluate: bool = True) -> AbstractContextManager[Features]:
         """Look inside as `qpopt_torch.network.observation.observe` does; call `network`."""
-        head = self.sparse_head
-        plain = head.selection if head.adapter is None else None
-        return observe(
-            self.network, self.head, selection=plain, adapter=head.adapter, evaluate=evaluate
-        )
+        return observe(self.network, self.head, evaluate=evaluate)
 
-    def save(self, directory: str | PathLike[str]) -> None:
+    def save(self, directory: AnyPath) -> None:
         """Write weights, config.json and, if known, the solution; see `qpopt_torch.load`."""
         folder, head = made_folder(directory), self.sparse_head
         config = {
@@ -201,25 +188,18 @@ class SparseClassifier(nn.Module):
             self.solution.save(folder / SOLUTION)
         save_model(folder, config, self.state_dict())
 
-    def report(self, path: str | PathLike[str], loader: Iterable[Any], **options: Any) -> Path:
+    def report(self, path: AnyPath, loader: Iterable[Any], **options: Any) -> Path:
         """Write one HTML file in which a person can read the whole model.
 
-        Parameters
-        ----------
-        path
-            The file to write.
-        loader
-            Batches of inputs and labels: their decisions are shown and measured.
-        options
-            Further arguments of `qpopt_torch.report.write_report`, above all `train_loader`,
-            `class_names` and `to_image`.
+        Arguments are those of `qpopt_torch.report.write_report`; `options` may hold, above all,
+        `train_loader`, `class_names` and `to_image`.
         """
         from qpopt_torch.report import write_report
 
         return write_report(self, path, loader, **options)
 
 
-def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
+def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     """Restore a sparse classifier that `SparseClassifier.save` wrote.
 
     Parameters
@@ -227,12 +207,8 @@ def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
     directory
         Where it was saved.
     model
-        A freshly built model of the same architecture; its weights do not matter. It is copied.
-
-    Returns
-    -------
-    SparseClassifier
-        In evaluation mode.
+        A freshly built model of the same architecture; its weights do not matter. It is copied,
+        and the copy is in evaluation mode.
 
     Raises
     ------
@@ -247,21 +223,15 @@ def load(directory: str | PathLike[str], model: nn.Module) -> SparseClassifier:
         n_select, names, saved = (config[k] for k in ("n_select", "class_names", "architecture"))
         feature_names = {int(d): name for d, name in config["feature_names"].items()}
         selection, zeros = np.arange(n_select), np.zeros(n_select)
-        blank = SparseHead(
-            selection,
-            np.zeros((head.n_classes, n_select)),
-            zeros,
-            zeros,
-            dropout=config["dropout"],
-        )
+        nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
+        blank = SparseHead(selection, nothing, zeros, zeros, dropout=config["dropout"])
         if hidden is not None:
-            every = np.zeros(head.n_features)
             blank.adapter = Adapter(every, every, selection, hidden=hidden)
     stored = folder / SOLUTION
     solution = Solution.load(stored) if stored.exists() else None
     sparse = SparseClassifier(model, head, blank, solution=solution, class_names=names)
-    check_fit(sparse.state_dict(), state, type(sparse.network).__name__, saved)
-    sparse.load_state_dict(state)
+    inside = {key.removeprefix("network."): value for key, value in state.items()}
+    load_state(sparse.network, inside, f"in {folder}, of {saved},")
     sparse.feature_names = feature_names
     return sparse.eval()
 
@@ -277,6 +247,3 @@ def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
     if not 0 <= c < n_classes:
         raise ModelError(f"There is no class {c}; the classes are 0 to {n_classes - 1}.")
     return int(c)
-
-
-_CONVOLUTIONS = ((nn.Conv1d, 1), (nn.Conv2d, 2), (nn.Conv3d, 3))

@@ -75,20 +75,28 @@ class SparseHead(nn.Module):
         kept = [np.asarray(values)[solution.selection] for values in (mean, std)]
         return cls(solution.selection, solution.assignment, *kept, **options)
 
-    def select(self, received: Tensor) -> Tensor:
-        """Return the features, …  × n_select, of what the backbone gives, … × all features."""
-        if self.adapter is not None:
-            features: Tensor = self.adapter(received)
-            return features
-        return received.index_select(-1, self.selection)
+    @property
+    def weight(self) -> Tensor:
+        """The assignment: what the weight is in a linear layer."""
+        return self.assignment
+
+    def select(self, received: Tensor, *, axis: int = -1) -> Tensor:
+        """Return the selected features of what the network gives, which lie along an axis."""
+        if self.adapter is None:
+            return received.index_select(axis, self.selection)
+        features: Tensor = self.adapter(received.movedim(axis, -1)).movedim(-1, axis)
+        return features
+
+    def normalise(self, features: Tensor) -> Tensor:
+        """Return selected features in standard units."""
+        return (features - self.mean) / self.std
 
     def classify(self, features: Tensor) -> Tensor:
         """Return the logits of selected features."""
-        normalised = (self.dropout(features) - self.mean) / self.std
-        return F.linear(normalised, self.assignment)
+        return F.linear(self.normalise(self.dropout(features)), self.assignment)
 
     def forward(self, received: Tensor) -> Tensor:
-        """Return the logits of what the backbone gives."""
+        """Return the logits of what the network gives."""
         # Features that are at hand have no such axes.
         axes = self.spatial if received.ndim > 2 else 0
         logits = self.classify(self.select(received.flatten(1) if axes else received))

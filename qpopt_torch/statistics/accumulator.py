@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-CHUNK = 2**19
-"""Entries of feature maps that are worked on at a time: few enough to stay in the cache."""
 
-
-@dataclass(frozen=True)
-class FeatureScale:
+class FeatureScale(NamedTuple):
     """What the first batch fixes for the whole pass.
 
     Parameters
@@ -35,10 +30,6 @@ class FeatureScale:
         scale = values.std(0, unbiased=False)
         return cls(values.mean(0), torch.where(scale > 0, scale, torch.ones_like(scale)))
 
-    def to(self, device: torch.device | str) -> FeatureScale:
-        """Return the same on a device."""
-        return FeatureScale(self.shift.to(device), self.scale.to(device))
-
 
 class Accumulator:
     """Sums over samples: add batches, then read the attributes.
@@ -51,23 +42,23 @@ class Accumulator:
         Shift and scale of the features.
     bins
         Bins of the histograms by class and feature; 0 for none.
+    chunk
+        Entries of feature maps that are worked on at a time: few enough to stay in the cache.
 
     Attributes
     ----------
-    counts, sums, squares, minima
-        Samples by class, sums of the shifted features by class and feature, sums of their squares
-        and the smallest value (not shifted) by feature.
+    counts, shift, sums, squares, minima, n_positions, histograms, scale
+        As in `Statistics`.
     locality, center
         Σ max(softmax over positions) · f and Σ f / (1 + distance of the maximum to the edge);
         None before any maps were added, and `center` also where positions form no grid.
-    n_positions
-        Positions of the last maps added; 0 without.
-    histograms
-        Samples by class, feature and bin, or None.
     """
 
-    def __init__(self, n_classes: int, scale: FeatureScale, bins: int = 0) -> None:
-        self.scale = scale
+    def __init__(
+        self, n_classes: int, scale: FeatureScale, bins: int = 0, *, chunk: int = 2**19
+    ) -> None:
+        self.shift, self.chunk = scale.shift, chunk
+        self.scale = scale.scale if bins else None
         n_features = len(scale.shift)
         zeros = scale.shift.new_zeros
         self.counts = zeros(n_classes, dtype=torch.int64)
@@ -83,36 +74,28 @@ class Accumulator:
     def add(
         self, features: Tensor, labels: Tensor, maps: Tensor | None = None, *, grid: bool = True
     ) -> None:
-        """Add a batch.
+        """Add a batch; arguments as in `Statistics.from_features`.
 
-        Parameters
-        ----------
-        features
-            N × features.
-        labels
-            The class of every sample.
-        maps
-            N × features × positions, or None.
-        grid
-            Whether neighbouring positions in the maps are neighbours in the input.
+        `grid` says whether neighbouring positions in the maps are neighbours in the input.
         """
         values = as_double(features)
         labels = labels.to(values.device)
-        shifted = values - self.scale.shift
+        shifted = values - self.shift
         self.counts += torch.bincount(labels, minlength=len(self.counts))
         self.sums.index_add_(0, labels, shifted)
         self.squares += (shifted * shifted).sum(0)
         if len(values):
             self.minima = torch.minimum(self.minima, values.amin(0))
-        if self.histograms is not None:
-            self._add_to_histograms(self.histograms, shifted, labels)
+        if self.histograms is not None and self.scale is not None:
+            self._add_to_histograms(self.histograms, shifted / self.scale, labels)
         if maps is not None:
             self._add_maps(values, maps, grid)
 
-    def _add_to_histograms(self, histograms: Tensor, shifted: Tensor, labels: Tensor) -> None:
+    @staticmethod
+    def _add_to_histograms(histograms: Tensor, standard: Tensor, labels: Tensor) -> None:
         n_features, bins = histograms.shape[1:]
         # A logistic curve gives bins of about equal weight, and room for every value to come.
-        share = torch.sigmoid(1.7 * shifted / self.scale.scale)
+        share = torch.sigmoid(1.7 * standard)
         which = (share * bins).long().clamp_(max=bins - 1)
         columns = torch.arange(n_features, device=which.device) * bins
         flat = (labels[:, None] * (n_features * bins) + columns + which).flatten()
@@ -122,7 +105,7 @@ class Accumulator:
     def _add_maps(self, values: Tensor, maps: Tensor, grid: bool) -> None:
         self.n_positions = maps[0, 0].numel() if len(maps) else self.n_positions
         weights = 1 / (1 + edge_distance(maps.shape[2:]).to(values)) if grid else None
-        step = max(1, CHUNK // max(1, maps.shape[1] * self.n_positions))
+        step = max(1, self.chunk // max(1, maps.shape[1] * self.n_positions))
         for first in range(0, len(maps), step):
             positions = maps[first : first + step].flatten(2)
             chunk = values[first : first + step]
@@ -146,8 +129,5 @@ def edge_distance(shape: torch.Size | tuple[int, ...]) -> Tensor:
 
     A position on the edge has the distance 0.
     """
-    steps = [
-        min(min(i, size - 1 - i) for i, size in zip(position, shape, strict=True))
-        for position in product(*map(range, shape))
-    ]
-    return torch.tensor(steps, dtype=torch.float64)
+    axes = [torch.minimum(torch.arange(size), torch.arange(size).flip(0)) for size in shape]
+    return torch.stack(torch.meshgrid(*axes, indexing="ij")).amin(0).flatten().double()

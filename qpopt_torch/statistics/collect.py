@@ -14,7 +14,7 @@ from qpopt_torch.data.batches import batches, begin, nothing_in
 from qpopt_torch.errors import EmptyLoader, ModelError
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
-from qpopt_torch.network.observation import Features, hooked, observe, unwrap
+from qpopt_torch.network.observation import Features, observe, unwrap, watch
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
 from qpopt_torch.statistics.statistics import Statistics
 
@@ -52,11 +52,6 @@ def collect(
     progress
         Whether to show a progress bar on a terminal.
 
-    Returns
-    -------
-    Statistics
-        The same on every rank.
-
     Raises
     ------
     ModelError
@@ -91,20 +86,20 @@ def collect(
         if first is None:
             return None
         device = "cpu" if first.features.device.type == "mps" else first.features.device
-        sums = Accumulator(found.n_classes, scale.to(device), bins)
+        own_scale = FeatureScale(*(values.to(device) for values in scale))
+        sums = Accumulator(found.n_classes, own_scale, bins)
         with observe(core, found) as seen:
-            for number, (x, y) in enumerate(
-                batches(
-                    loader, core, found.n_classes, begun=begun, title="collect", progress=progress
-                )
-            ):
+            reading = batches(
+                loader, core, found.n_classes, begun=begun, title="collect", progress=progress
+            )
+            for number, (x, y) in enumerate(reading):
                 if number or len(x) < len(first.features):
                     _run(core, x, seen, number)
                 else:
                     seen.features, seen.maps = first.features, first.maps
                 grid = found.layout is None or found.layout.is_grid(seen.maps, x)
                 sums.add(seen.features, y, seen.maps, grid=grid)
-        return Statistics.of(sums, head=found, class_names=class_names)
+        return Statistics.of(sums, class_names, found)
 
     parts = [part for part in ranks.on_all(whole_pass) if part is not None]
     return reduce(Statistics.merge, parts)
@@ -113,23 +108,11 @@ def collect(
 def _run(core: nn.Module, x: Tensor, seen: Features, number: int) -> None:
     core(x)
     if not torch.isfinite(seen.features).all():
+        bad = [call.name for call in watch(core, x)[0] if not torch.isfinite(call.output).all()]
+        where = repr(bad[0]) if bad else "between two modules"
+        if not torch.isfinite(x).all():
+            where = "the input itself"
         raise ModelError(
             f"The features of batch {number} are not finite; the first layer that gives NaN or "
-            f"infinity is {_first_not_finite(core, x)}."
+            f"infinity is {where}."
         )
-
-
-def _first_not_finite(core: nn.Module, x: Tensor) -> str:
-    """Run the model again and name the first module whose output is not finite."""
-    names = {module: name for name, module in core.named_modules() if name}
-    bad: list[str] = []
-
-    def check(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        if isinstance(output, Tensor) and not torch.isfinite(output).all():
-            bad.append(names[module])
-
-    with hooked(dict.fromkeys(names, check)):
-        core(x)
-    if not torch.isfinite(x).all():
-        return "the input itself"
-    return repr(bad[0]) if bad else "between two modules"

@@ -5,22 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from qpopt import Instance, InvalidInstance, prepare
-from qpopt.io import opened_archive, save_archive
+from qpopt.io import AnyPath, opened_archive, save_archive
 from qpopt.preprocessing import (
     auroc_from_histograms,
     center_from_sums,
     locality_from_sums,
     pearson_from_sums,
 )
-from qpopt_torch.data.batches import check_labels
+from qpopt_torch.data.batches import check_features
 from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.head import Head
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
@@ -78,26 +78,16 @@ class Statistics:
 
     @classmethod
     def of(
-        cls,
-        sums: Accumulator,
-        *,
-        head: Head | None = None,
-        class_names: Sequence[str] | None = None,
+        cls, sums: Accumulator, class_names: Sequence[str] | None, head: Head | None = None
     ) -> Statistics:
         """Take the sums of an accumulator."""
         arrays: dict[str, Any] = {
-            key: None if (value := getattr(sums, key)) is None else value.cpu().numpy()
-            for key in ("counts", "sums", "squares", "minima", *OPTIONAL)
+            field.name: value.cpu().numpy()
+            for field in fields(cls)
+            if isinstance(value := getattr(sums, field.name, None), Tensor)
         }
-        shift, scale = (values.cpu().numpy() for values in (sums.scale.shift, sums.scale.scale))
-        return cls(
-            **arrays,
-            shift=shift,
-            n_positions=sums.n_positions,
-            scale=None if sums.histograms is None else scale,
-            head=head,
-            class_names=None if class_names is None else tuple(map(str, class_names)),
-        )
+        names = None if class_names is None else tuple(map(str, class_names))
+        return cls(**arrays, n_positions=sums.n_positions, head=head, class_names=names)
 
     @classmethod
     def from_features(
@@ -122,27 +112,19 @@ class Statistics:
             The number of classes; without it, one more than the largest label.
         maps
             N × features × positions (one or several axes), or None.
-        bins
-            Bins of the histograms for AUROC; 0 for none.
-        class_names
-            Names of the classes.
+        bins, class_names
+            As in `collect`.
         """
-        values = torch.as_tensor(np.asarray(features))
-        if values.ndim != 2 or len(values) == 0:
-            raise LoaderError(
-                f"Features must be samples × features, at least one; their shape is "
-                f"{tuple(values.shape)}."
-            )
-        if not torch.isfinite(values).all():
-            sample = int(torch.isfinite(values).all(1).logical_not().nonzero()[0])
-            raise LoaderError(f"The features of sample {sample} are not finite.")
-        classes = torch.as_tensor(np.asarray(labels))
+        values, classes = (torch.as_tensor(np.asarray(v)) for v in (features, labels))
         if n_classes is None:
             n_classes = int(classes.max()) + 1 if classes.numel() else 0
-        classes = check_labels(classes, len(values), n_classes, 0)
+        classes = check_features(values, classes, n_classes)
+        if not (finite := torch.isfinite(values).all(1)).all():
+            sample = int(finite.int().argmin())
+            raise LoaderError(f"The features of sample {sample} are not finite.")
         sums = Accumulator(n_classes, FeatureScale.of(values), bins)
         sums.add(values, classes, None if maps is None else torch.as_tensor(np.asarray(maps)))
-        return cls.of(sums, class_names=class_names)
+        return cls.of(sums, class_names)
 
     @property
     def n_samples(self) -> int:
@@ -187,13 +169,9 @@ class Statistics:
             If the two are not of the same classes, features and kinds of sums.
         """
         self._check_mergeable(other)
-        moved = other.shift - self.shift
-        totals = other.sums.sum(axis=0)
-        optional = {
-            key: getattr(self, key) + getattr(other, key)
-            for key in OPTIONAL
-            if getattr(self, key) is not None
-        }
+        moved, totals = other.shift - self.shift, other.sums.sum(axis=0)
+        known = [key for key in OPTIONAL if getattr(self, key) is not None]
+        optional = {key: getattr(self, key) + getattr(other, key) for key in known}
         return replace(
             self,
             counts=self.counts + other.counts,
@@ -214,9 +192,8 @@ class Statistics:
                 raise InvalidInstance(
                     f"Only one of the two statistics has {key}; collect both in the same way."
                 )
-        if self.scale is not None and not (
-            np.array_equal(self.scale, other.scale if other.scale is not None else [])
-            and np.array_equal(self.shift, other.shift)
+        if self.scale is not None and not all(
+            np.array_equal(getattr(self, key), getattr(other, key)) for key in ("scale", "shift")
         ):
             raise InvalidInstance(
                 "The histograms have different bins; collect the second part with like=the first."
@@ -250,23 +227,20 @@ class Statistics:
             that returns those. Where the features have no maps, the first two give None and say
             so once.
         """
-        if callable(kind):
-            return np.asarray(kind(self), dtype=np.float64)
         if not isinstance(kind, str):
-            return np.asarray(kind, dtype=np.float64)
+            return np.asarray(kind(self) if callable(kind) else kind, dtype=np.float64)
         if kind == "none":
             return None
-        if kind not in ("locality", "center"):
+        formulas = {"locality": locality_from_sums, "center": center_from_sums}
+        if kind not in formulas:
             raise InvalidInstance(
                 f"bias must be locality, center, none, an array or a function, not {kind!r}."
             )
-        weighted = self.locality if kind == "locality" else self.center
-        if weighted is None:
+        if (weighted := getattr(self, kind)) is None:
             missing = "have no maps" if self.locality is None else "have no maps on a grid"
             logger.warning("The features %s, so %s is undefined: no bias is used.", missing, kind)
             return None
-        formula = locality_from_sums if kind == "locality" else center_from_sums
-        return formula(weighted, self.class_sums.sum(axis=0), self.n_samples)
+        return formulas[kind](weighted, self.class_sums.sum(axis=0), self.n_samples)
 
     def instance(
         self,
@@ -288,40 +262,25 @@ class Statistics:
         options
             Further arguments of `qpopt.prepare`.
         """
-        kinds = {
-            "similarity": similarity,
-            "bias": bias if isinstance(bias, str) else "custom",
-            "n_samples": self.n_samples,
-        }
+        kind = bias if isinstance(bias, str) else "custom"
+        kinds = {"similarity": similarity, "bias": kind, "n_samples": self.n_samples}
         options["provenance"] = {**kinds, **options.get("provenance", {})}
         options.setdefault("class_names", self.class_names)
-        return prepare(
-            self.similarity(similarity),
-            self.bias(bias),
-            n_select=n_select,
-            n_per_class=n_per_class,
-            **options,
-        )
+        options |= {"n_select": n_select, "n_per_class": n_per_class}
+        return prepare(self.similarity(similarity), self.bias(bias), **options)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the statistics to one .npz file without pickles."""
-        save_archive(
-            path,
-            "statistics",
-            {
-                "n_positions": self.n_positions,
-                "head": None if self.head is None else self.head.to_dict(),
-                "class_names": self.class_names,
-            },
-            {
-                field.name: value
-                for field in fields(self)
-                if isinstance(value := getattr(self, field.name), np.ndarray)
-            },
-        )
+        meta = {
+            "n_positions": self.n_positions,
+            "head": None if self.head is None else self.head.to_dict(),
+            "class_names": self.class_names,
+        }
+        arrays = {key: value for key, value in vars(self).items() if isinstance(value, np.ndarray)}
+        save_archive(path, "statistics", meta, arrays)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Statistics:
+    def load(cls, path: AnyPath) -> Statistics:
         """Read statistics that `save` wrote.
 
         Raises

@@ -7,8 +7,7 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import check_labels
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.data.batches import check_features
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.training.loop import History, Log, Training, train
@@ -33,32 +32,20 @@ def train_adapter(
     head
         The head; it ends in evaluation mode, with an adapter.
     features
-        What the backbone gives, N × all features.
+        What the network gives, N × all features.
     labels
         The class of every sample.
     settings
         Kind of adapter and schedule.
     validation
         Features and labels to measure the accuracy after every epoch.
-    log
-        Called with figures and the number of steps so far, after every epoch.
-    progress
-        Whether to show a progress bar on a terminal.
-
-    Returns
-    -------
-    History
-        Figures of every epoch; `stopped` if the loss was not finite, and then the adapter is that
-        of the last good epoch.
+    log, progress
+        As in `fine_tune`, which also says what is returned.
     """
     settings = settings or AdapterTraining()
-    if features.ndim != 2 or not len(features):
-        raise LoaderError(
-            f"Features must be samples × features; their shape is {tuple(features.shape)}."
-        )
-    n_classes, device = len(head.assignment), head.mean.device
-    check_labels(labels, len(features), n_classes, 0)
-    features, labels = features.to(device).float(), labels.to(device)
+    device = head.mean.device
+    labels = check_features(features, labels, len(head.assignment)).to(device)
+    features = features.to(device).float()
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
         head.adapter = Adapter(
@@ -73,10 +60,9 @@ def train_adapter(
     first = ranks.is_first()
     with ranks.alone():
         return train(
-            Training(AdapterObjective(head, settings), head, n_classes, groups, settings),
+            Training("adapter", AdapterObjective(head, settings), groups, settings),
             DataLoader(TensorDataset(features, labels), batch_size=None, sampler=members),
             val_loader=None if validation is None else [validation],
             log=log if first else None,
             progress=progress and first,
-            title="adapter",
         )

@@ -5,21 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
-from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import nn
 
-from qpopt.io import replacing
+from qpopt.io import AnyPath, replacing
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.errors import UNREADABLE, TrainingError
 from qpopt_torch.training.settings import AdapterTraining, Schedule
 
 logger = logging.getLogger("qpopt")
-
-AnyPath = str | PathLike[str]
 
 
 class Resumable(Protocol):
@@ -40,7 +37,6 @@ def write(training: Resumable, epochs: list[dict[str, float]], path: AnyPath | N
         torch.save(
             {
                 "settings": _described(training),
-                "rates": _rates(training),
                 "history": epochs,
                 "model": training.model.state_dict(),
                 "optimizer": training.optimizer.state_dict(),
@@ -62,7 +58,7 @@ def read(path: AnyPath | None) -> Mapping[str, Any] | None:
         return None
     try:
         stored = torch.load(path, map_location="cpu", weights_only=True)
-        if isinstance(stored, Mapping) and {"settings", "rates", "history"} <= stored.keys():
+        if isinstance(stored, Mapping) and "rates" in stored.get("settings", ()):
             return stored
         reason = "it holds something else"
     except UNREADABLE as error:
@@ -83,8 +79,7 @@ def resume(training: Resumable, path: AnyPath | None) -> list[dict[str, float]]:
     stored = read(path)
     if stored is None:
         return []
-    now = {**_described(training), "rates": _rates(training)}
-    then = {**stored["settings"], "rates": stored["rates"]}
+    now, then = _described(training), stored["settings"]
     if other := [key for key in now if then.get(key) != now[key]]:
         raise TrainingError(
             f"The checkpoint {path} belongs to a training with other settings "
@@ -103,12 +98,8 @@ def resume(training: Resumable, path: AnyPath | None) -> list[dict[str, float]]:
     return epochs
 
 
-def _rates(training: Resumable) -> list[float]:
-    return [float(group["start"]) for group in training.optimizer.param_groups]
-
-
 def _described(training: Resumable) -> dict[str, Any]:
     """Return what two trainings must share for one to continue the other."""
     settings = asdict(training.settings)
     settings.pop("lr", None)  # "auto" has become a number, which is among the rates
-    return settings
+    return settings | {"rates": [float(g["start"]) for g in training.optimizer.param_groups]}

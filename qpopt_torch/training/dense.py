@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike
 from typing import Any
 
 from torch import nn
 
+from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
@@ -24,7 +24,7 @@ def train_dense(
     *,
     head: HeadLike = None,
     val_loader: Iterable[Any] | None = None,
-    checkpoint: str | PathLike[str] | None = None,
+    checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
 ) -> History:
@@ -34,38 +34,21 @@ def train_dense(
     ----------
     model
         The model; it ends in evaluation mode.
-    loader
-        Training batches; read once an epoch.
-    settings
-        The schedule; the published one by default.
     head
         As in `collect`.
-    val_loader, checkpoint, log, progress
-        As in `fine_tune`.
-
-    Returns
-    -------
-    History
-        Figures of every epoch, and why the training stopped early if it did.
+    loader, settings, val_loader, checkpoint, log, progress
+        As in `fine_tune`, which also says what is returned.
     """
     settings = settings or DenseTraining()
     check_loaders(loader, val_loader)
     core = unwrap(model)
     found = head if isinstance(head, Head) else head_of(core, begin(loader, core)[0], head)
-    own = {id(p) for p in found.modules(core)[0].parameters()}
+    own = set(found.modules(core)[0].parameters())
     trainable = [p for p in core.parameters() if p.requires_grad]
     groups = [
-        {"params": [p for p in trainable if id(p) not in own], "lr": settings.lr},
-        {"params": [p for p in trainable if id(p) in own], "lr": settings.head_lr},
+        {"params": [p for p in trainable if p not in own], "lr": settings.lr},
+        {"params": [p for p in trainable if p in own], "lr": settings.head_lr},
     ]
     objective = TrainingObjective(core, found, settings.beta, settings.dropout)
-    training = Training(objective, core, found.n_classes, groups, settings)
-    return train(
-        training,
-        loader,
-        val_loader=val_loader,
-        checkpoint=checkpoint,
-        log=log,
-        progress=progress,
-        title="train dense",
-    )
+    training = Training("train dense", objective, groups, settings)
+    return train(training, loader, val_loader, checkpoint, log, progress)

@@ -21,21 +21,16 @@ def extract(
 
     Parameters
     ----------
-    model
-        A classifier; it runs in evaluation mode and is left as it was.
-    loader
-        Batches of inputs and labels.
+    model, loader, progress
+        As in `collect`.
     head
-        Its head.
-    progress
-        Whether to show a progress bar on a terminal.
+        The head of the model.
     """
     core = unwrap(model)
-    features: list[Tensor] = []
-    labels: list[Tensor] = []
+    parts: list[tuple[Tensor, Tensor]] = []
     with observe(core, replace(head, layer=None)) as seen:
         for x, y in batches(loader, core, head.n_classes, title="features", progress=progress):
             core(x)
-            features.append(seen.features.float().cpu())
-            labels.append(y.cpu())
-    return torch.cat(features), torch.cat(labels)
+            parts.append((seen.features.float().cpu(), y.cpu()))
+    features, labels = map(torch.cat, zip(*parts, strict=True))
+    return features, labels

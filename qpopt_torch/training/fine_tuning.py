@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike
 from typing import Any
 
+from qpopt.io import AnyPath
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
 from qpopt_torch.training.learning_rate import best_rate
@@ -20,11 +20,11 @@ def fine_tune(
     settings: FineTuning | None = None,
     *,
     val_loader: Iterable[Any] | None = None,
-    checkpoint: str | PathLike[str] | None = None,
+    checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
 ) -> History:
-    """Train the backbone of a sparse classifier towards its fixed assignment, in place.
+    """Train the network of a sparse classifier towards its fixed assignment, in place.
 
     Parameters
     ----------
@@ -52,17 +52,9 @@ def fine_tune(
     check_loaders(loader, val_loader)
     objective = TrainingObjective(model, model.head, settings.beta)
     rate = settings.lr
-    if not isinstance(rate, (int, float)):
+    if isinstance(rate, str):
         begun = read(checkpoint)
-        rate = begun["rates"][0] if begun else best_rate(objective, loader, settings)
-    groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": float(rate)}]
-    training = Training(objective, model, model.head.n_classes, groups, settings)
-    return train(
-        training,
-        loader,
-        val_loader=val_loader,
-        checkpoint=checkpoint,
-        log=log,
-        progress=progress,
-        title="fine-tune",
-    )
+        rate = begun["settings"]["rates"][0] if begun else best_rate(objective, loader, settings)
+    groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": rate}]
+    training = Training("fine-tune", objective, groups, settings)
+    return train(training, loader, val_loader, checkpoint, log, progress)

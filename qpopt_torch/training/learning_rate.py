@@ -5,12 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import replace
 from itertools import chain, count, islice
 from math import inf
 from typing import Any
-
-import torch.distributed as dist
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches
@@ -20,28 +17,18 @@ from qpopt_torch.training.loop import Training
 from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.settings import FineTuning
 
-PAPER_LR = 1.28e-2
-RATES = (4 * PAPER_LR, PAPER_LR, PAPER_LR / 4, PAPER_LR / 16)
-"""Learning rates that are tried, around the published one."""
-
-TRIAL_STEPS = 40
-"""Steps of each trial: enough for the momentum to build up and a rate that is too high to show."""
-
 logger = logging.getLogger("qpopt")
 
 
 def best_rate(objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning) -> float:
     """Try a few learning rates for some steps on copies; return the one with the lowest loss."""
-    losses = {rate: trial(objective, loader, settings, rate) for rate in RATES}
+    losses = {rate: trial(objective, loader, settings, rate) for rate in settings.trials.rates}
     best = min(losses, key=lambda rate: losses[rate])
     if losses[best] == inf:
         raise TrainingError(
             "The loss is not finite at any learning rate; check the inputs, or pass lr."
         )
-    if ranks.active():
-        shared = [best]
-        dist.broadcast_object_list(shared)
-        best = shared[0]
+    best = ranks.on_all(lambda: best)[0]
     logger.info("learning rate %g", best)
     return best
 
@@ -51,17 +38,15 @@ def trial(
 ) -> float:
     """Return the mean loss over the second half of a short training of a copy."""
     copy = deepcopy(objective)
-    parameters = [p for p in copy.model.parameters() if p.requires_grad]
-    groups = [{"params": parameters, "lr": rate}]
-    n_classes = copy.head.n_classes
-    training = Training(copy, copy.model, n_classes, groups, replace(settings, lr=rate))
+    groups = [{"params": [p for p in copy.model.parameters() if p.requires_grad], "lr": rate}]
+    training = Training("trial", copy, groups, settings)
     copy.train()
     losses = []
     with seeded(settings.seed, 0, loader):
         endless = chain.from_iterable(
-            batches(loader, copy.model, n_classes, repeated=True) for _ in count()
+            batches(loader, copy.model, copy.n_classes, repeated=True) for _ in count()
         )
-        for x, y in islice(endless, TRIAL_STEPS):
+        for x, y in islice(endless, settings.trials.steps):
             result = training.step(x, y)
             if result is None:
                 return inf

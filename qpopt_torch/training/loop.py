@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
-from os import PathLike
 from time import perf_counter
 from typing import Any
 
@@ -15,11 +14,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from qpopt.control.progress import Bar
+from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, require_rereadable
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.metrics.accuracy import Accuracy, accuracy
 from qpopt_torch.training.checkpoint import resume, write
+from qpopt_torch.training.objectives import AdapterObjective, TrainingObjective
 from qpopt_torch.training.settings import AdapterTraining, Schedule
 
 logger = logging.getLogger("qpopt")
@@ -50,32 +51,31 @@ class Training:
 
     Parameters
     ----------
+    title
+        What the bar says.
     objective
-        A module that returns loss and logits of inputs and labels.
-    model
-        The model inside it: what is evaluated, and what checkpoints hold.
-    n_classes
-        The number of classes.
+        Returns loss and logits of inputs and labels. The model inside it is what is evaluated, and
+        what checkpoints hold.
     groups
         Parameter groups of the optimiser with their learning rates.
     settings
         The schedule.
     """
 
-    objective: nn.Module
-    model: nn.Module
-    n_classes: int
+    title: str
+    objective: TrainingObjective | AdapterObjective
     groups: list[dict[str, Any]]
     settings: Schedule | AdapterTraining
 
     def __post_init__(self) -> None:
+        self.model: nn.Module = self.objective.model
         self.optimizer = self.settings.optimizer(
             [{**group, "start": group["lr"]} for group in self.groups]
         )
         self.device = next(self.model.parameters()).device
         self.amp = _precision(self.settings.amp, self.device)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.amp is torch.float16)
-        self.parallel = self.objective
+        self.parallel: nn.Module = self.objective
         if ranks.active() and any(p.requires_grad for p in self.model.parameters()):
             self.parallel = nn.parallel.DistributedDataParallel(self.objective)
 
@@ -104,36 +104,21 @@ class Training:
 def train(
     training: Training,
     loader: Iterable[Any],
-    *,
     val_loader: Iterable[Any] | None = None,
-    checkpoint: str | PathLike[str] | None = None,
+    checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
-    title: str = "train",
 ) -> History:
-    """Run a training to its end, from its checkpoint if there is one.
+    """Run a training to its end, from its checkpoint if there is one; arguments as in `fine_tune`.
 
-    Parameters
-    ----------
-    training
-        What to train and how.
-    loader, val_loader, checkpoint, log, progress
-        As in `fine_tune`.
-    title
-        What the bar says.
-
-    Returns
-    -------
-    History
-        With `stopped` set if the loss was no longer finite; the model then has the weights of the
-        last good epoch.
+    If the loss is no longer finite, the model gets the weights of the last good epoch back.
     """
     history, steps = History(resume(training, checkpoint)), 0
     done = len(history.epochs)
     n_batches = batch_count(loader)
     good = _state(training.model)
     with Bar(
-        title,
+        training.title,
         None if n_batches is None else n_batches * training.settings.epochs,
         done=(n_batches or 0) * done,
         progress=progress and ranks.is_first(),
@@ -175,7 +160,7 @@ def _epoch(
     began = perf_counter()
     training.objective.train()
     with seeded(training.settings.seed, epoch, loader):
-        for x, y in batches(loader, training.model, training.n_classes, repeated=True):
+        for x, y in batches(loader, training.model, training.objective.n_classes, repeated=True):
             training.set_epoch(epoch + steps / (n_batches or inf))
             result = training.step(x, y)
             if result is None:
@@ -189,15 +174,12 @@ def _epoch(
             )
     if not all(torch.isfinite(p).all() for p in training.model.parameters()):
         return None
-    sums = torch.tensor(
-        [total, right.n_correct, right.n_samples], dtype=torch.float64, device=training.device
-    )
-    if ranks.active():
-        dist.all_reduce(sums)
+    figures = ranks.on_all(lambda: (total, right.n_correct, right.n_samples))
+    total, n_correct, n_samples = map(sum, zip(*figures, strict=True))
     return {
         "epoch": epoch + 1,
-        "loss": float(sums[0] / sums[2]),
-        "accuracy": float(sums[1] / sums[2]),
+        "loss": total / n_samples,
+        "accuracy": n_correct / n_samples,
         "lr": rate,
         "seconds": perf_counter() - began,
         "steps": steps,
@@ -209,8 +191,6 @@ def _state(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _precision(amp: str, device: torch.device) -> torch.dtype | None:
-    if amp == "off" or (amp == "auto" and device.type != "cuda"):
-        return None
-    if amp == "auto":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    return torch.bfloat16 if amp == "bfloat16" else torch.float16
+    if amp == "auto" and device.type == "cuda":
+        amp = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+    return {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(amp)

@@ -33,22 +33,21 @@ class TrainingObjective(nn.Module):
     ) -> None:
         super().__init__()
         self.model, self.head, self.beta, self.dropout = model, head, beta, dropout
+        self.n_classes = head.n_classes
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
-        if isinstance(self.model, SparseClassifier):
-            seen, weights = self.model.features(x), self.model.sparse_head.assignment
-        else:
-            module, _ = self.head.modules(self.model)
-            weights = module.weight.flatten(1)  # type: ignore[operator]
-            dropping = hooked({}, {module: self._drop})
-            with observe(self.model, self.head, evaluate=False) as seen, dropping:
-                self.model(x)
+        network = self.model.network if isinstance(self.model, SparseClassifier) else self.model
+        module: Any = self.head.modules(network)[0]
+        dropping = hooked({}, {module: self._drop})
+        with observe(network, self.head, evaluate=False) as seen, dropping:
+            network(x)
         loss = F.cross_entropy(seen.logits.float(), y)
         if seen.maps is not None:
             n_positions = seen.maps[0, 0].numel()
             beta = default_beta(n_positions) if isinstance(self.beta, str) else self.beta
             if beta > 0:
+                weights = module.weight.flatten(1)
                 loss = loss + beta * feature_diversity_loss(
                     seen.logits, seen.features, seen.maps, weights
                 )
@@ -63,10 +62,10 @@ class AdapterObjective(nn.Module):
 
     def __init__(self, head: SparseHead, settings: AdapterTraining) -> None:
         super().__init__()
-        self.head, self.settings = head, settings
+        self.model, self.settings, self.n_classes = head, settings, len(head.assignment)
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
-        assert self.head.adapter is not None
-        logits = self.head(self.head.adapter.blur(x, self.settings.noise))
+        assert self.model.adapter is not None
+        logits = self.model(self.model.adapter.blur(x, self.settings.noise))
         return F.cross_entropy(logits, y, label_smoothing=self.settings.smoothing), logits

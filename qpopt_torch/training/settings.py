@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import cos, isfinite, pi
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +12,9 @@ from torch.optim import SGD, AdamW, Optimizer
 from qpopt_torch.errors import TrainingError
 
 Amp = Literal["auto", "off", "bfloat16", "float16"]
+
+WORDS = {"amp": ("auto", "off", "bfloat16", "float16"), "kind": ("linear", "mlp")}
+"""Settings that are words, and the words that they may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +38,6 @@ class Schedule:
         same.
     """
 
-    may_be_auto: ClassVar[tuple[str, ...]] = ("beta",)
-
     epochs: int
     momentum: float
     weight_decay: float = 5e-4
@@ -47,18 +48,7 @@ class Schedule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "decay_every"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= (name == "decay_every")):
-                raise TrainingError(f"{name} must be a whole number of epochs, not {value!r}.")
-        for name in ("momentum", "weight_decay", "decay", "beta", "lr", "head_lr", "dropout"):
-            value = getattr(self, name, 0.0)
-            if value == "auto" and name in self.may_be_auto:
-                continue
-            if not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
-                raise TrainingError(f"{name} must be a number of at least 0, not {value!r}.")
-        if self.amp not in ("auto", "off", "bfloat16", "float16"):
-            raise TrainingError(f"amp must be auto, off, bfloat16 or float16, not {self.amp!r}.")
+        check_settings(self, epochs=0, decay_every=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -70,19 +60,41 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrialParams:
+    """The trials that find a learning rate.
+
+    Parameters
+    ----------
+    rates
+        Learning rates that are tried: the published one, 4 times as much, a quarter, a sixteenth.
+    steps
+        Steps of each trial: enough for the momentum to build up and for a rate that is too high
+        to show.
+    """
+
+    rates: tuple[float, ...] = (5.12e-2, 1.28e-2, 3.2e-3, 8e-4)
+    steps: int = 40
+
+    def __post_init__(self) -> None:
+        if not self.rates or self.steps < 1:
+            raise TrainingError("The trials of a learning rate need at least one rate and step.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class FineTuning(Schedule):
-    """Fine-tuning of a sparse classifier, backbone and all, towards its fixed assignment.
+    """Fine-tuning of a sparse classifier, network and all, towards its fixed assignment.
 
     Parameters
     ----------
     lr
         Learning rate; `auto` tries a few for some steps and takes the best.
+    trials
+        Which ones `auto` tries, and for how long.
     """
-
-    may_be_auto: ClassVar[tuple[str, ...]] = ("beta", "lr")
 
     epochs: int = 40
     lr: float | Literal["auto"] = "auto"
+    trials: TrialParams = TrialParams()
     momentum: float = 0.95
     decay_every: int = 10
 
@@ -94,7 +106,7 @@ class DenseTraining(Schedule):
     Parameters
     ----------
     lr, head_lr
-        Learning rates of the backbone and of the head.
+        Learning rates of all that comes before the head, and of the head.
     dropout
         Chance that a feature is left out in front of the head.
     """
@@ -109,7 +121,7 @@ class DenseTraining(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterTraining:
-    """Training of an adapter between a frozen backbone and the fixed assignment.
+    """Training of an adapter between a frozen network and the fixed assignment.
 
     Parameters
     ----------
@@ -124,7 +136,7 @@ class AdapterTraining:
     smoothing
         Label smoothing.
     noise
-        Chance that a feature of the backbone is left out while training.
+        Chance that a feature of the network is left out while training.
     seed
         Fixes everything random.
     """
@@ -142,12 +154,7 @@ class AdapterTraining:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("linear", "mlp"):
-            raise TrainingError(f"The adapter must be linear or mlp, not {self.kind!r}.")
-        for name in ("hidden", "epochs", "batch_size"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1):
-                raise TrainingError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        check_settings(self, hidden=1, epochs=1, batch_size=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -156,6 +163,26 @@ class AdapterTraining:
     def optimizer(self, groups: Iterable[dict[str, Any]]) -> Optimizer:
         """Return the optimiser of some groups of parameters."""
         return AdamW(groups, weight_decay=self.weight_decay)
+
+
+def check_settings(settings: Any, **least: int) -> None:
+    """Raise unless words are known, numbers at least 0, and those in `least` whole and as large."""
+    for field in fields(settings):
+        name, value = field.name, getattr(settings, field.name)
+        number = isinstance(value, (int, float)) and isfinite(value) and value >= 0
+        if name in WORDS:
+            fine, what = value in WORDS[name], " or ".join(WORDS[name])
+        elif name == "trials":
+            fine, what = isinstance(value, TrialParams), "TrialParams(…)"
+        elif name in least:
+            fine = isinstance(value, int) and value >= least[name]
+            what = f"a whole number of at least {least[name]}"
+        else:
+            fine = number or value == "auto" == field.default
+            what = "a number of at least 0"
+        if not fine:
+            label = "The adapter" if name == "kind" else name
+            raise TrainingError(f"{label} must be {what}, not {value!r}.")
 
 
 TrainingLike = FineTuning | AdapterTraining | Literal["full", "frozen"] | None

@@ -37,7 +37,7 @@ def test_the_tiny_suite_is_solved_by_every_open_source_solver(tmp_path, capsys):
         assert abs(row.gap_to_best) <= 1e-4
     assert run("report", out) == 0
     assert "compact + highs" in (out / "report.html").read_text()
-    assert "12 runs carried out, 0 were there" in capsys.readouterr().out or len(OPEN_SOURCE) < 3
+    assert f"{len(rows)} runs carried out, 0 were there" in capsys.readouterr().out
 
 
 def test_list_shows_what_is_known(own_library, capsys):

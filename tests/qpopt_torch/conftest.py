@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from types import ModuleType
 
 import pytest
 import torch
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-torch.set_num_threads(1)
 
 _library = torch.library.Library("torchvision", "DEF")
 

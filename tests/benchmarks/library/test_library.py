@@ -53,7 +53,24 @@ def test_tiny_optima_are_those_of_brute_force(structure):
 
 @pytest.mark.parametrize("entry", COMMITTED.select(["tiny", "small"]), ids=lambda e: e.name)
 def test_committed_files_are_what_their_arguments_generate(entry):
-    assert generate(**entry.source["generate"]).fingerprint == entry.fingerprint
+    made = generate(**entry.source["generate"])
+    assert made.fingerprint == entry.fingerprint
+    assert COMMITTED.instance(entry.name) == made
+    assert made.hint == made.provenance.get("clique", ())
+
+
+def test_large_instances_start_from_the_clique_that_decided_their_epsilon():
+    cliques = {
+        entry.name: entry.source["arguments"]["hint"]
+        for entry in COMMITTED.select(["large"])
+        if "hint" in entry.source["arguments"]
+    }
+    real = {f"cub-{m}-{k}" for m in (20, 50, 100) for k in (3, 5, 10)}
+    assert cliques.keys() == real | {"imagenet-50-5"}
+    instance = COMMITTED.instance("cub-50-5")
+    assert instance.hint == tuple(cliques["cub-50-5"])
+    assert len(instance.hint) == instance.n_select
+    assert not instance.R[np.ix_(instance.hint, instance.hint)].any()
 
 
 def test_the_library_has_every_size_and_steps_of_density():

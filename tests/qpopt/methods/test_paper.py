@@ -128,7 +128,7 @@ def test_a_round_out_of_time_goes_on_from_its_start():
 def test_a_model_that_outgrows_a_licence_keeps_what_was_found(monkeypatch):
     """The first model has 84 variables; classes that are equal add more in a later round."""
     instance = generate(12, 6, 5, 2, seed=5, epsilon=10.0)
-    limited = Availability(True, "1", licensed=False, limits=LicenceLimits(84, 2000, 84))
+    limited = Availability(True, "1", lambda: LicenceLimits(84, 2000, 84))
     monkeypatch.setattr(Highs, "availability", lambda self: limited)
     solution = solve(instance, method="paper", solver="highs")
     assert "84 variables" in solution.details["stopped"]

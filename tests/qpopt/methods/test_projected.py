@@ -26,7 +26,8 @@ def test_ends_at_the_optimum(instance, search_seconds, enumerates):
     best = brute_force(instance).objective
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
-    assert solution.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
+    # Within 2.5e-6 of the optimum, or of 1, a bound counts as met.
+    assert solution.bound == pytest.approx(best, rel=3e-6, abs=3e-6)
     assert verify(instance, solution)
 
 
@@ -46,7 +47,8 @@ def test_ends_at_the_optimum_when_taken_apart(worth, instance, core):
     best = brute_force(instance).objective
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
-    assert solution.bound >= best - 1e-9 * max(1.0, abs(best))
+    # Within 2.5e-6 of the optimum, or of 1, a bound counts as met.
+    assert solution.bound == pytest.approx(best, rel=3e-6, abs=3e-6)
 
 
 def test_a_single_part_that_is_smaller_than_the_iterate(monkeypatch):
@@ -94,9 +96,8 @@ def test_a_certificate_on_the_way(tmp_path):
         options={"search_seconds": 0.2, "certificate": path},
     )
     proven = check_certificate(instance, Certificate.load(path))
-    assert np.isfinite(proven)
-    assert proven >= solution.objective
-    assert solution.details["features_free"] <= 48
+    assert solution.objective <= solution.bound <= proven <= 1.005 * solution.objective
+    assert solution.details["features_free"] < 24
 
 
 def test_auto_is_projected(toy):
@@ -106,8 +107,11 @@ def test_auto_is_projected(toy):
 
 
 def test_an_interruption_keeps_the_solution_and_the_bound():
+    told = []
+
     def interrupt(event):
         if event.point.gap is not None:
+            told.append(event.point)
             raise KeyboardInterrupt
 
     solution = solve(
@@ -117,8 +121,8 @@ def test_an_interruption_keeps_the_solution_and_the_bound():
         progress=interrupt,
     )
     assert solution.status is Status.INTERRUPTED
-    assert solution.found
-    assert solution.bound >= solution.objective
+    assert (solution.objective, solution.bound) == told[0][1:]
+    assert solution.gap > 0
 
 
 def test_no_time_still_gives_a_solution():

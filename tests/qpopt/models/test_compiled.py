@@ -25,10 +25,6 @@ def test_the_value_has_constant_linear_and_quadratic_part():
     assert small().value(np.array([0.0, 1.0])) == 4.0
 
 
-def test_the_size_says_what_is_quadratic():
-    assert small().size == (2, 1, True, False)
-
-
 def test_blocks_are_views_in_their_own_shape():
     x = np.arange(6.0)
     model = CompiledModel(

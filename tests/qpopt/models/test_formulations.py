@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpopt.models.compact import compact_size, compile_compact, duplicate_cuts, equal_classes
-from qpopt.models.compiled import Block
+from qpopt.models.compact import compact_size, compile_compact
+from qpopt.models.compiled import Block, Size
+from qpopt.models.duplicate_cuts import duplicate_cuts, equal_classes
 from qpopt.models.paper import Tightening, compile_paper, paper_size
 from qpopt.models.qcqp import compile_qcqp, qcqp_size
 from qpopt.models.warm_start import start_vector
+from qpopt.problem.solution import Candidate
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, value
 
@@ -44,6 +46,12 @@ def feasible(model, x):
     return rows and quadratic and (model.lower <= x).all() and (x <= model.upper).all()
 
 
+def size(model):
+    """Count what a model has."""
+    rows = len(model.rows.lower)
+    return Size(len(model.c), rows, model.products is not None, bool(model.quadratic_rows))
+
+
 def vector(instance, model, selection, class_sets):
     selected = np.array(selection)
     assignment = np.array([np.isin(selected, members) for members in class_sets])
@@ -52,7 +60,7 @@ def vector(instance, model, selection, class_sets):
     tightening = Tightening(everything, (), pairs if "p" in model.blocks else ())
     if "p" in model.blocks and model.blocks["p"].stop == model.blocks["p"].start:
         tightening = Tightening()
-    return start_vector(instance, model, selected, assignment, tightening)
+    return start_vector(instance, model, Candidate(selected, assignment), tightening)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -82,16 +90,16 @@ def test_complete_formulations_refuse_equal_classes(formulation, instance):
 @settings(max_examples=15)
 @given(instance=awkward_instances(7, 4))
 def test_sizes_are_known_before_building(instance):
-    built, known = compile_qcqp(instance).size, qcqp_size(instance)
+    built, known = size(compile_qcqp(instance)), qcqp_size(instance)
     assert (built.variables, built.rows) == (known.variables, known.rows)
     assert built.quadratic_rows
     assert known.quadratic_rows
     for quadratic in (False, True):
         built = compile_compact(instance, quadratic=quadratic)
-        assert built.size == compact_size(instance, quadratic=quadratic)
+        assert size(built) == compact_size(instance, quadratic=quadratic)
         tightening = Tightening((0, 1), (0,), ((0, 1),) if instance.n_classes > 1 else ())
         built = compile_paper(instance, tightening, quadratic=quadratic)
-        assert built.size == paper_size(instance, tightening, quadratic=quadratic)
+        assert size(built) == paper_size(instance, tightening, quadratic=quadratic)
 
 
 def test_include_and_exclude_are_bounds(toy):
@@ -134,7 +142,7 @@ def test_cuts_forbid_a_shared_set_and_nothing_else():
             for c, which in enumerate(chosen):
                 w[c, list(sets[which])] = 1
             twice = sum(sets[which] == (0, 1) for which in chosen) > 1
-            assert cuts.violated(w.ravel()).any() == twice
+            assert (cuts.matrix @ w.ravel() > cuts.upper).any() == twice
 
 
 def test_cuts_ahead_also_concern_the_other_classes():

@@ -159,6 +159,26 @@ def test_fingerprint_is_the_same_on_every_machine(toy):
     assert toy.fingerprint == hashlib.sha256(content).hexdigest()
 
 
+def test_a_hint_is_kept_compared_and_leaves_solutions_valid(tmp_path, toy):
+    plain, hinted = (Instance(A, R, B, 3, 2, hint=hint) for hint in ((), [3, 0, 1]))
+    assert hinted.hint == (0, 1, 3)
+    assert hinted != plain
+    assert hinted.fingerprint == plain.fingerprint
+    hinted.save(tmp_path / "i.npz")
+    for copy in (Instance.load(tmp_path / "i.npz"), pickle.loads(pickle.dumps(hinted))):
+        assert copy == hinted
+        assert copy.hint == hinted.hint
+    for wrong in ([4], [1, 1], ["a"]):
+        with pytest.raises(InvalidInstance, match="hint"):
+            Instance(A, R, B, 3, 2, hint=wrong)
+
+
+def test_the_redundancy_graph_has_features_and_redundant_pairs(toy):
+    graph = toy.redundancy_graph()
+    assert dict(graph.nodes(data="name")) == {0: "0", 1: "1", 2: "2", 3: "3"}
+    assert list(graph.edges(data="weight")) == [(0, 1, 2.5)]
+
+
 def test_negative_zero_counts_as_zero():
     assert Instance(-0.0 * A, R, B, 3, 2) == Instance(0.0 * A, R, B, 3, 2)
 

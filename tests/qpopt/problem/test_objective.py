@@ -71,7 +71,7 @@ def test_without_assignment_every_class_takes_its_best(instance, data):
     ("selection", "assignment", "message"),
     [
         ([0, 0, 1], None, "twice"),
-        ([0, 1, 4], None, "outside"),
+        ([0, 1, 4], None, "names feature 4; there are only 4"),
         ([0.0, 1.0], None, "indices"),
         ([0], None, "cannot give every class"),
         ([0, 1, 2], [[1, 1], [1, 1]], "shape"),

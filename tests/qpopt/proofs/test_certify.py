@@ -14,15 +14,15 @@ def test_a_solution_gets_a_bound_and_a_certificate():
     instance = qpopt.generate(40, 6, 8, 3, seed=5)
     start = solve(instance, method="search", time_limit=0.3)
     certified, found = certify(instance, start, time_limit=3, kind="semidefinite")
-    assert certified.bound >= certified.objective == start.objective
-    assert certified.bound == found.value
+    assert certified.objective == start.objective
+    assert certified.bound == found.value <= 1.02 * start.objective
     assert verify(instance, certified, certificate=found.certificate)
 
 
 def test_the_toy_is_proven_optimal(toy, toy_best):
     certified, _ = certify(toy, replace(toy_best, bound=None, status="feasible"), time_limit=60)
-    assert certified.bound == pytest.approx(12.9, rel=2e-2)
-    assert certified.bound >= 12.9
+    assert certified.status is Status.OPTIMAL
+    assert certified.bound == pytest.approx(12.9, rel=1e-9)
 
 
 def test_a_solution_of_something_else_is_refused(toy, toy_best):

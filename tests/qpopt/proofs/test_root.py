@@ -10,17 +10,15 @@ import qpopt
 from qpopt.proofs.params import RootParams
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
-from tests.brute_force import all_selections, best_class_sets, brute_force, value
+from tests.brute_force import all_selections, best_class_sets, brute_force, just_below, value
 
 
 @settings(max_examples=40)
 @given(awkward_instances())
 def test_fixing_never_removes_a_better_solution(instance):
     best = brute_force(instance)
-    # A little below the optimum, so that the optimal selection is better and has to stay.
-    known = best.objective - 1e-3 * max(1.0, abs(best.objective))
     root = RootBound(instance)
-    root.know(known)
+    root.know(just_below(best.objective))  # the optimal selection is better and has to stay
     for _ in range(10):
         root.advance()
     root.finish()
@@ -31,13 +29,14 @@ def test_fixing_never_removes_a_better_solution(instance):
 
 def test_features_go_when_an_objective_is_known():
     instance = qpopt.generate(60, 8, 8, 3, seed=1)
-    best = qpopt.solve(instance, method="search", time_limit=0.5).objective
+    best = qpopt.solve(instance, method="search", time_limit=0.5)
     root = RootBound(instance)
-    root.know(best)
+    root.know(just_below(best.objective))
     for _ in range(60):
         root.advance()
-    assert root.n_free < 60
-    assert root.bound >= best
+    assert root.n_free < 30
+    assert root.bound >= best.objective
+    assert set(best.selection) <= {*root.free, *root.included}
 
 
 def test_growing_candidate_sets_end_with_all_features():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import qpopt
+from qpopt import Instance
 from qpopt.problem.subproblem import subproblem
-from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.relaxations.admm import AdmmParams
+from qpopt.relaxations.semidefinite import SemidefiniteParams, SemidefiniteRelaxation
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
@@ -18,17 +20,26 @@ def rounding(objective: float) -> float:
     return 1e-9 * max(1.0, abs(objective))
 
 
-def started(instance, **options):
+DOUBLE = SemidefiniteParams()
+SINGLE = SemidefiniteParams(admm=AdmmParams(single_precision_from=0))
+"""All that real instances are iterated in: they are large."""
+
+both_precisions = pytest.mark.parametrize("params", [DOUBLE, SINGLE], ids=["double", "single"])
+
+
+def started(instance, params):
     sub = subproblem(instance)
-    return SemidefiniteRelaxation(sub, **options) if sub.n_select else None
+    assume(sub.n_select > 0)
+    bound = SemidefiniteRelaxation(sub, params=params)
+    assert bound.X.dtype == (np.float32 if params is SINGLE and sub.n_select > 1 else np.float64)
+    return bound
 
 
+@both_precisions
 @settings(max_examples=60)
 @given(awkward_instances(), st.integers(1, 4))
-def test_every_iterate_is_valid(instance, steps):
-    bound = started(instance)
-    if bound is None:
-        return
+def test_every_iterate_is_valid(params, instance, steps):
+    bound = started(instance, params)
     best = brute_force(instance).objective
     for _ in range(8):
         assert bound.proof()[0].value >= best - rounding(best)
@@ -36,12 +47,11 @@ def test_every_iterate_is_valid(instance, steps):
     assert bound.proof()[0].value >= best - rounding(best)
 
 
+@both_precisions
 @settings(max_examples=40)
 @given(awkward_instances(max_features=7), st.integers(1, 30))
-def test_deciding_a_feature_is_valid(instance, steps):
-    bound = started(instance)
-    if bound is None:
-        return
+def test_deciding_a_feature_is_valid(params, instance, steps):
+    bound = started(instance, params)
     bound.round(steps)
     features = bound.proof()[0]
     for selection in all_selections(instance):
@@ -51,12 +61,11 @@ def test_deciding_a_feature_is_valid(instance, steps):
             assert limit[position] >= z - rounding(z)
 
 
+@both_precisions
 @settings(max_examples=60)
 @given(awkward_instances(max_features=7), st.integers(1, 60), st.floats(0, 1))
-def test_what_cannot_be_selected_is_in_no_better_solution(instance, steps, place):
-    bound = started(instance)
-    if bound is None:
-        return
+def test_what_cannot_be_selected_is_in_no_better_solution(params, instance, steps, place):
+    bound = started(instance, params)
     bound.round(steps)
     values = {
         selection: value(instance, selection, best_class_sets(instance, selection))
@@ -70,23 +79,23 @@ def test_what_cannot_be_selected_is_in_no_better_solution(instance, steps, place
             assert not set(bound.sub.free[found.features]) & set(selection)
 
 
-def test_converges_to_the_optimum_where_the_relaxation_is_exact(toy):
-    bound = started(toy)
+@both_precisions
+def test_converges_to_the_optimum_where_the_relaxation_is_exact(params, toy):
+    bound = SemidefiniteRelaxation(subproblem(toy), params=params)
     for _ in range(40):
         bound.round()
     assert bound.proof()[0].value >= 12.9
     assert bound.proof()[0].value < 13.2
 
 
-def test_restricting_and_extending_keep_the_bound_valid():
+@both_precisions
+def test_restricting_and_extending_keep_the_bound_valid(params):
     rng = np.random.default_rng(3)
-    from qpopt import Instance
-
     A = rng.uniform(0, 3, (4, 9))
     R = np.triu(rng.uniform(0, 1, (9, 9)) * (rng.random((9, 9)) < 0.5), 1)
     instance = Instance(A, R + R.T, rng.uniform(0, 1, 9), 4, 2)
     best = brute_force(instance)
-    bound = SemidefiniteRelaxation(subproblem(instance, np.array(best.selection)))
+    bound = SemidefiniteRelaxation(subproblem(instance, np.array(best.selection)), params=params)
     bound.round()
     bound.extend(subproblem(instance))
     for _ in range(12):

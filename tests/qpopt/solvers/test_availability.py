@@ -3,22 +3,57 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from qpopt.errors import SolverFailure
-from qpopt.solvers.availability import load, package_availability
+from qpopt.solvers import Availability, LicenceLimits, Solver
+from qpopt.solvers.availability import installed_version, load
 from tests.installed import INFOS
 
 
 def test_a_package_that_is_not_there():
-    assert not package_availability("no-such-solver", "no_such_solver").installed
+    assert installed_version("no-such-solver", "no_such_solver") == ""
+    assert not Availability(installed=False).usable
 
 
 def test_a_package_that_cannot_be_loaded_is_installed_but_not_usable():
-    availability = package_availability("numpy", "numpy.no_such_module")
+    class Broken(Solver):
+        package, module = "numpy", "numpy.no_such_module"
+
+        def solve(self, model, request):
+            raise NotImplementedError
+
+    availability = Broken().availability()
     assert availability.installed
+    assert availability.version == np.__version__
     assert not availability.usable
+    assert not availability.licensed
     assert "numpy.no_such_module cannot be loaded" in availability.problem
+
+
+def test_a_limited_licence_is_usable_but_not_licensed():
+    limits = LicenceLimits(10, 20, 5)
+    availability = Availability(True, "1", lambda: limits)
+    assert availability.usable
+    assert not availability.licensed
+    assert availability.limits == limits
+
+
+def test_asking_what_is_installed_loads_no_solver():
+    code = """
+import sys
+from qpopt import available_solvers
+for name, info in available_solvers().items():
+    print(name, info.availability.installed, info.availability.version, info.install)
+loaded = {"gurobipy", "highspy", "ortools", "pyscipopt"} & sys.modules.keys()
+assert not loaded, loaded
+assert available_solvers()["highs"].availability.usable
+assert "highspy" in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(INFOS)
 
 
 def test_loading_what_is_missing_fails_in_words():

@@ -6,13 +6,24 @@ from torch.utils.data import DataLoader
 
 from qpopt_torch import ModelError
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.evidence.gather import EvidenceParams
 from qpopt_torch.explain import gather
 from tests.qpopt_torch.readable import N_CLASSES, NAMES, small_loader, small_sparse
 
 
+def mixed_loader(sparse):
+    """Batches in which some decisions are right; those of small_loader are all wrong."""
+    with torch.no_grad():
+        return [
+            (x, torch.where(torch.arange(len(y)) < 5, y, sparse(x).argmax(1)))
+            for x, y in small_loader(n_batches=9)
+        ]
+
+
 @pytest.fixture(scope="module")
 def case():
-    sparse, loader = small_sparse(), small_loader(n_batches=9)
+    sparse = small_sparse()
+    loader = mixed_loader(sparse)
     x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
     with torch.no_grad():
         logits = sparse(x).double().numpy()
@@ -40,8 +51,20 @@ def test_the_shown_samples_are_the_right_ones(case):
         assert max(np.bincount(y[list(shown)])) <= 2
     lead = logits.max(1) - logits[np.arange(len(y)), y]
     wrong = [i for i in np.argsort(-lead) if lead[i] > 0]
+    assert 0 < len(wrong) < len(y)
     assert set(evidence.wrong) == set(wrong)
     assert set(evidence.right) == set(range(len(y))) - set(wrong)
+
+
+def test_how_many_samples_are_kept(case):
+    sparse, evidence, *_ = case
+    params = EvidenceParams(per_class=1, per_feature=2, per_feature_and_class=1, n_decisions=3)
+    few = gather(sparse, mixed_loader(sparse), params=params, progress=False)
+    assert few.of_class == tuple(shown[:1] for shown in evidence.of_class)
+    for shown in few.of_feature:
+        assert len(set(few.labels[list(shown)])) == 2
+    assert few.wrong == evidence.wrong[:3]
+    assert len(few.right) == 3
 
 
 def test_samples_hold_their_own_data(case):
@@ -55,6 +78,16 @@ def test_samples_hold_their_own_data(case):
         assert np.allclose(sample.values, evidence.values[index], atol=1e-5)
         assert np.allclose(sample.maps, seen.maps[0], atol=2e-3, rtol=2e-3)
         assert sample.picture.values.shape == (8, 8, 3)
+
+
+def test_in_a_notebook_it_takes_one_line(case):
+    _, evidence, _, y, _ = case
+    assert len(evidence.samples) == 63 == len(y)
+    assert repr(evidence) == "Evidence(63 samples, 63 to be shown, 4 classes × 6 features)"
+    assert repr(evidence.samples[5]) == (
+        f"Sample(index=5, label={y[5]}, prediction={evidence.predictions[5]})"
+    )
+    assert repr(evidence.samples[5].picture) == "Picture(kind='image')"
 
 
 def test_batches_do_not_matter(case):

@@ -21,15 +21,15 @@ def test_keeps_the_best_in_any_order(items, size, per_group, random):
     scored = [(score, index, group) for index, (score, group) in enumerate(items)]
     expected = greedy(scored, size, per_group)
     random.shuffle(scored)
-    shelf = TopSamples(size, per_group)
+    top = TopSamples(size, per_group)
     for score, index, group in scored:
-        shelf.offer("key", score, index, group)
-    assert shelf.of("key") == expected
-    assert tuple(shelf) == expected
+        top.offer("key", score, index, group)
+    assert top.of("key") == expected
+    assert tuple(top) == expected
 
 
 def test_keys_do_not_mix():
-    shelf = TopSamples(1)
-    shelf.offer("a", 1.0, 7)
-    shelf.offer("b", 2.0, 8)
-    assert (shelf.of("a"), shelf.of("b"), shelf.of("c")) == ((7,), (8,), ())
+    top = TopSamples(1)
+    top.offer("a", 1.0, 7)
+    top.offer("b", 2.0, 8)
+    assert (top.of("a"), top.of("b"), top.of("c")) == ((7,), (8,), ())

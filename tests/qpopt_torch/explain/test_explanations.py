@@ -97,6 +97,18 @@ def explanations(evidence):
     }
 
 
+def test_the_repr_is_one_line_with_the_title(evidence):
+    assert {kind: repr(explanation) for kind, explanation in explanations(evidence).items()} == {
+        "class": "ClassExplanation('Class <b>cat</b>')",
+        "contrast": "Contrast('<b>cat</b> or dog \"&\" co')",
+        "feature": "FeatureExplanation('Feature 0')",
+        "decision": f"Decision('Decision for {NAMES[evidence.predictions[0]]}')",
+        "neighbours": "Neighbours('Neighbouring classes')",
+    }
+    lines = gather(small_sparse(), small_loader(), class_names=["a\nb", *"cde"], progress=False)
+    assert repr(explain_class(lines, 0)) == "ClassExplanation('Class a\\nb')"
+
+
 @pytest.mark.parametrize("kind", ["class", "contrast", "feature", "decision", "neighbours"])
 def test_drawn_written_and_shown(kind, evidence, tmp_path):
     explanation = explanations(evidence)[kind]

@@ -15,6 +15,7 @@ from qpopt_torch.metrics import (
     Correlation,
     Diversity,
     FeatureAlignment,
+    PlainDiversity,
     structural_grounding,
 )
 from qpopt_torch.metrics.evaluate import evaluate
@@ -26,7 +27,7 @@ def by_hand(weights, features, maps, logits, labels, attributes):
     fed = {
         "accuracy": (Accuracy(), (logits, labels)),
         "sid5": (Diversity(weights), (maps, logits)),
-        "diversity5": (Diversity(weights, scale_invariant=False), (maps, logits)),
+        "diversity5": (PlainDiversity(weights), (maps, logits)),
         "class_independence": (ClassIndependence(*weights.shape), (features, labels)),
         "contrastiveness": (Contrastiveness(), (features,)),
         "correlation": (Correlation(weights.shape[1]), (features,)),

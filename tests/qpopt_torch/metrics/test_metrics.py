@@ -15,6 +15,7 @@ from qpopt_torch.metrics import (
     Correlation,
     Diversity,
     FeatureAlignment,
+    PlainDiversity,
     structural_grounding,
 )
 from qpopt_torch.metrics.contrastiveness import overlap, two_modes
@@ -43,7 +44,7 @@ def make(name, data):
         "accuracy": (Accuracy(), ("logits", "labels")),
         "sid": (Diversity(torch.tensor(data["weights"])), ("maps", "logits")),
         "diversity": (
-            Diversity(torch.tensor(data["weights"]), scale_invariant=False),
+            PlainDiversity(torch.tensor(data["weights"])),
             ("maps", "logits"),
         ),
         "independence": (ClassIndependence(4, n_features), ("features", "labels")),

@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from qpopt_torch import ModelError, find_head
+from qpopt_torch import Adapter, ModelError, SparseHead, find_head
 from qpopt_torch.network.observation import evaluating, hooked, logits_of, observe, unwrap
 from tests.qpopt_torch.small import cnn, mlp
 
@@ -103,15 +104,17 @@ def test_modes_gradients_and_compiled_models():
 
 def test_a_selection_and_an_adapter():
     model, x = cnn().eval(), torch.randn(2, 3, 9, 9)
-    head, selection = find_head(model, x), torch.tensor([5, 1])
-    adapter = nn.Linear(8, 3)
+    head = find_head(model, x)
     with observe(model, head) as everything:
         model(x)
-    with observe(model, head, selection=selection) as chosen:
+    model[6] = SparseHead([5, 1], np.ones((4, 2)), np.zeros(2), np.ones(2)).eval()
+    with observe(model, head) as chosen:
         model(x)
-    with observe(model, head, adapter=adapter) as adapted:
+    model[6].adapter = adapter = Adapter(torch.rand(8), torch.rand(8), [5, 1])
+    nn.init.normal_(adapter.linear.weight)
+    with observe(model, head) as adapted:
         model(x)
     assert torch.equal(chosen.features, everything.features[:, [5, 1]])
     assert torch.equal(chosen.maps, everything.maps[:, [5, 1]])
-    torch.testing.assert_close(adapted.features, adapter(everything.features))
+    torch.testing.assert_close(adapted.features, adapter(everything.features).detach())
     torch.testing.assert_close(adapted.maps.mean((2, 3)), adapted.features)

@@ -1,5 +1,5 @@
 import logging
-from functools import wraps
+from functools import partial, wraps
 
 import pytest
 import torch
@@ -19,6 +19,7 @@ from qpopt_torch import (
     accuracy,
     find_head,
     sparsify,
+    sweep,
 )
 from qpopt_torch.training.settings import training_settings
 from tests.qpopt_torch.small import any_solution, batches, cnn, mlp
@@ -65,7 +66,7 @@ def test_one_call_does_everything(caplog):
     assert "of the dense model" in caplog.text
 
 
-def test_frozen_backbone(solved):
+def test_frozen_network(solved):
     model = cnn()
     sparse = sparsify(
         model,
@@ -217,6 +218,20 @@ def test_wrong_arguments_are_found_before_anything_is_collected(
     monkeypatch.setattr("qpopt_torch.pipeline.sparsify.collect", lambda *a, **k: no_data())
     with pytest.raises(error, match=message):
         sparsify(cnn(), DATA, **{"n_select": 5, "n_per_class": 2, **options}, progress=False)
+
+
+@pytest.mark.parametrize("one", ["prepare", "solve", "head"])
+@pytest.mark.parametrize("start", [sparsify, partial(sweep, training=None)])
+def test_mappings_are_checked_before_a_batch_is_read(one, start, tmp_path):
+    counts = {"n_select": [5], "n_per_class": [2]}
+    with pytest.raises(InvalidArgument, match=f"{one} has the unknown key 'nothing'"):
+        start(cnn(), Unreadable(), **counts, **{one: {"nothing": 1}}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+class Unreadable:
+    def __iter__(self):
+        raise AssertionError("a batch was read")
 
 
 def test_wrong_loaders(solved):

@@ -10,9 +10,9 @@ mpl.use("Agg")
 @pytest.fixture
 def found():
     points = (
-        SweepPoint(4, 2, 10.0, 11.0, 0.5, 0.1, (0, 1, 2, 3), "a"),
-        SweepPoint(4, 3, 12.0, None, 0.625, 0.1, (0, 1, 2, 3), "b"),
-        SweepPoint(6, 2, 11.0, 11.0, 0.75, 0.1, (0, 1, 2, 3, 4, 5), "c"),
+        SweepPoint(4, 2, 10.0, 11.0, 0.1, 0.5, 0.1, (0, 1, 2, 3), "a"),
+        SweepPoint(4, 3, 12.0, None, None, 0.625, 0.1, (0, 1, 2, 3), "b"),
+        SweepPoint(6, 2, 11.0, 11.0, 0.0, 0.75, 0.1, (0, 1, 2, 3, 4, 5), "c"),
     )
     return Sweep(points, 0.875)
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import sync_playwright
 from torch import nn
 
 from qpopt import Solution
 from qpopt_torch import SparseClassifier, collect
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
+from tests.qpopt_torch.report.browser import QUIET, executable
 
 LIMIT = 2_500_000
 
@@ -43,15 +41,11 @@ def large_report(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Start Chromium: that of the system, or the one that `playwright install` fetched."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        found = next(filter(None, map(shutil.which, BROWSERS)), None)
-        if found is None and Path(running.chromium.executable_path).exists():
-            found = running.chromium.executable_path
-        if found is None:
-            pytest.skip("there is no Chromium; install it or run playwright install chromium")
-        started = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    """Start Chromium, if there is one."""
+    with sync_playwright() as running:
+        chromium = running.chromium
+        path = executable(chromium.executable_path)
+        started = chromium.launch(executable_path=path, args=QUIET)
         yield started
         started.close()
 

@@ -139,6 +139,21 @@ def test_wrong_decisions_name_what_misled(report, open_page):
     assert page.locator("#panel-decisions .cards > li").first.get_by_text("recognised").count()
 
 
+def test_show_more_goes_when_nothing_is_left(report, large_report, open_page):
+    few = open_page(report)
+    go(few, "decisions")
+    assert few.locator("#panel-decisions .cards > li").count() > 0
+    assert not few.locator("#panel-decisions .more").is_visible()
+    page = open_page(large_report)
+    go(page, "decisions")
+    cards, more = page.locator("#panel-decisions .cards > li"), page.get_by_text("Show more")
+    for shown in (24, 48, 72):
+        assert cards.count() == shown
+        more.click()
+    assert cards.count() == 96
+    assert not more.is_visible()
+
+
 def test_names_stay_text(report, open_page):
     page = open_page(report)
     for view in (*VIEWS, "decision/wrong/0", "map"):

@@ -135,7 +135,7 @@ def test_to_another_precision():
     assert half.sparse_head.selection.dtype == torch.int64
 
 
-def test_a_backbone_in_half_precision():
+def test_a_network_in_half_precision():
     made = sparse(cnn().to(torch.bfloat16))
     torch.testing.assert_close(made(X.bfloat16()).float(), sparse()(X), atol=0.3, rtol=0.3)
 
@@ -174,7 +174,7 @@ def test_onnx(tmp_path):
     np.testing.assert_allclose(logits, made(X).detach().numpy(), atol=1e-4)
 
 
-def test_gradients_reach_the_backbone_but_not_the_assignment():
+def test_gradients_reach_the_network_but_not_the_assignment():
     made = sparse().train()
     made(X).logsumexp(1).sum().backward()
     assert all(parameter.grad is not None for parameter in made.parameters())

@@ -4,7 +4,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpopt_torch.statistics import accumulator as accumulate
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, edge_distance
 
 
@@ -36,14 +35,13 @@ def test_batches_add_up_to_the_whole(seed, parts, offset):
     assert sums.counts.tolist() == np.bincount(labels, minlength=2).tolist()
 
 
-def test_chunks_do_not_matter(monkeypatch):
+def test_chunks_do_not_matter():
     generator = torch.Generator().manual_seed(0)
     maps = torch.randn(9, 4, 3, 3, generator=generator)
     features, labels = maps.mean((2, 3)), torch.zeros(9, dtype=torch.int64)
     results = []
     for chunk in (1, 100, 10**6):
-        monkeypatch.setattr(accumulate, "CHUNK", chunk)
-        sums = Accumulator(1, FeatureScale.of(features))
+        sums = Accumulator(1, FeatureScale.of(features), chunk=chunk)
         sums.add(features, labels, maps)
         results.append(torch.stack([sums.locality, sums.center]))
     assert results[0].numpy() == pytest.approx(results[1].numpy(), rel=1e-14)

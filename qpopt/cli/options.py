@@ -1,0 +1,61 @@
+"""What several commands take, and where they write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from qpopt.errors import InvalidArgument
+from qpopt.io.atomic import check_writable
+from qpopt.proofs.bound import KINDS
+
+# Names and messages are shown as they are: nothing in them is markup.
+console = Console(markup=False, emoji=False, highlight=False)
+
+PROVABLE = "semidefinite"
+"""The kind of bound that has a certificate."""
+
+InstanceFile = Annotated[Path, typer.Argument(metavar="FILE", help="An instance (.npz).")]
+SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A solution (.json).")]
+SolutionOut = Annotated[
+    Path | None, typer.Option("--out", metavar="SOLUTION", help="Where to save the solution.")
+]
+CertificateOut = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="CERTIFICATE", help="Where to save the proof."),
+]
+TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+BoundKind = Annotated[
+    str | None, typer.Option(help=f"One of {', '.join(KINDS)}; with a certificate {PROVABLE}.")
+]
+
+
+def check_outputs(instance_file: Path, *outputs: Path | None) -> None:
+    """Raise before the work if its results could not be saved or would replace one another."""
+    check_writable(*outputs)
+    taken: set[Path] = set()
+    for path in filter(None, outputs):
+        if path.resolve() == instance_file.resolve():
+            raise InvalidArgument(f"{path} is the instance itself; save under another name.")
+        if path.resolve() in taken:
+            raise InvalidArgument(f"{path} is named twice; every result needs a file of its own.")
+        taken.add(path.resolve())
+
+
+def named_values(given: list[str]) -> dict[str, Any]:
+    """Read options such as `search_steps=0`; what is no JSON value, such as a path, is a string."""
+    options: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidArgument(f"--option takes NAME=VALUE, not {text!r}.")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options

@@ -1,0 +1,1 @@
+"""What birds are made of, and how they are drawn."""

@@ -1,0 +1,60 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from qpopt import Solution
+from tests.qpopt.cli.command_line import run
+
+
+def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
+    path, out_path = tmp_path / "i.npz", tmp_path / "s.json"
+    toy.save(path)
+    options = ("--solver", "highs", "--out", out_path, "--classes")
+    code, out, _ = run(capsys, "solve", path, *options)
+    assert code == 0
+    for part in ("optimal", "12.900000", "crow", "1 3", "saved to"):
+        assert part in out
+    solution = Solution.load(out_path)
+    assert solution.class_sets() == toy_best.class_sets()
+    code, out, _ = run(capsys, "solve", path, "--solver", "highs", "--start", out_path, "--json")
+    assert json.loads(out)["objective"] == pytest.approx(12.9)
+    code, out, _ = run(capsys, "methods")
+    assert code == 0
+    assert "search_seconds" in out
+    assert "patience" in out
+    code, out, _ = run(capsys, "solvers")
+    assert (code, "highs" in out) == (0, True)
+
+
+def test_options_of_a_method(capsys, tmp_path, toy):
+    path = tmp_path / "i.npz"
+    toy.save(path)
+    given = ("solve", path, "--method", "search", "--json", "--option")
+    code, out, _ = run(capsys, *given, "step_limit=0")
+    assert (code, json.loads(out)["details"]["steps"]) == (0, 0)
+    for option, message in (
+        ("target=high", "target must be a finite number, not 'high'."),
+        ("step_limit=2.5", "step_limit must be a whole number of at least 0, not 2.5."),
+        (
+            "steps=1",
+            "There is no option 'steps' for this method; known are step_limit, target, patience.",
+        ),
+        ("target", "--option takes NAME=VALUE, not 'target'."),
+    ):
+        assert run(capsys, *given, option) == (2, "", f"qpopt: {message}\n")
+    code, _, _ = run(capsys, "solve", path, "--option", f"certificate={tmp_path / 'proof.npz'}")
+    assert (code, (tmp_path / "proof.npz").exists()) == (0, True)
+
+
+def test_an_interrupted_solve_keeps_what_it_has(capsys, tmp_path, monkeypatch, toy, toy_best):
+    monkeypatch.chdir(tmp_path)
+    toy.save("i.npz")
+    stopped = replace(toy_best, status="interrupted")
+    monkeypatch.setattr("qpopt.cli.solving.solve_instance", lambda *_, **__: stopped)
+    assert run(capsys, "solve", "i.npz", "--out", "s.json")[0] == 130
+    assert Solution.load("s.json") == stopped
+    nothing = Solution(None, None, None, status="interrupted")
+    monkeypatch.setattr("qpopt.cli.solving.solve_instance", lambda *_, **__: nothing)
+    assert run(capsys, "solve", "i.npz", "--out", "s.json")[0] == 130
+    assert Solution.load("s.json") == stopped
