@@ -188,13 +188,13 @@ class ProofParams:
     """
 
     search: Share = Share(0.1, 30.0)
-    search_patience: float = 6.0
+    search_patience: float = 3.0
     quick_search: float = 0.05
     short_search: float = 0.5
     most_selections: int = MOST_SELECTIONS
     enumeration: Share = Share(0.1, 5.0)
     enumeration_after_bounds: Share = Share(0.3, 60.0)
-    linear: Share = Share(0.1, 5.0)
+    linear: Share = Share(0.03, 2.0)
     linear_alone: Share = Share(0.5, 300.0)
     solver: Share = Share(0.1, 5.0)
     solver_after_bounds: Share = Share(0.2, 60.0)

@@ -13,7 +13,7 @@ EPS = float(np.finfo(np.float64).eps)
 LARGE = 400
 """From this size on, a few Cholesky factorisations are quicker than one eigenvalue."""
 
-GROWTH = 2.0
+GROWTH = 4.0
 """By how much a deficit grows from one trial to the next."""
 
 
@@ -70,7 +70,7 @@ def _deficit_by_factors(B: NDArray[np.float64]) -> float:
     factor near 1 (Higham, Theorem 10.7); the margin below is four times that.
     """
     n, trace = len(B), float(np.trace(B))
-    deficit = 1e-9 * max(trace, 0.0) / n + 8.0 * (n + 2) * EPS * abs(trace) + 1e-300
+    deficit = 3e-8 * max(trace, 0.0) / n + 8.0 * (n + 2) * EPS * abs(trace) + 1e-300
     while deficit < np.inf:
         shift = deficit - 4.0 * (n + 2) * EPS * (abs(trace) + n * deficit)
         shifted = B.copy()
