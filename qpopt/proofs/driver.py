@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from os import PathLike
 
+from qpopt.control.blas import one_blas_thread
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Clock
 from qpopt.errors import InvalidFile
@@ -73,11 +74,12 @@ class Proof:
         """
         if self._reached is not None:
             self._resume(self._reached)
-        for phase in phases:
-            found = self.incumbent.best is not None
-            if found and (self.incumbent.proven or self.out_of_time()):
-                return
-            phase(self)
+        with one_blas_thread():
+            for phase in phases:
+                found = self.incumbent.best is not None
+                if found and (self.incumbent.proven or self.out_of_time()):
+                    return
+                phase(self)
 
     @property
     def n_free(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from qpopt.errors import InvalidArgument, InvalidFile
 from qpopt.problem import validation
+from qpopt.relaxations.semidefinite import SemidefiniteParams
 from qpopt.search.enumeration import MOST_SELECTIONS
 
 if sys.version_info >= (3, 11):
@@ -65,44 +66,78 @@ def _check(params: ProofParams | RootParams) -> None:
             validation.number(one.name, value, least=0.0)
 
 
+class Stage(NamedTuple):
+    """A candidate set on the way to all features.
+
+    Parameters
+    ----------
+    size
+        How many times larger than the first one it is.
+    rounds
+        How many rounds it gets at least.
+    share
+        The part of the time that is left which it gets for more rounds, with cuts; 0 for none.
+    """
+
+    size: float
+    rounds: int
+    share: float
+
+
 @dataclass(frozen=True)
 class RootParams:
     """How the root bound comes from few features to all.
 
     Parameters
     ----------
-    candidates
-        Sizes of the candidate sets that warm the iterate up, and the rounds spent on each.
+    first, first_per_selected
+        The first candidate set has so many features, and so many more for every one to select.
+    stages
+        The candidate sets; those that would hold most features are left out.
     worth_a_stage
         How many times its size the whole must have: a set that holds most features saves nothing.
-    cuts_from
-        Cuts of smaller candidate sets do not last.
-    steps_at_full_size
-        Steps a round where there are more features than in the largest candidate set.
+    most_seconds
+        Of a stage, where there is no time limit to share.
+    standstill
+        When the estimate of a stage stands still.
+    work_per_round, least_steps
+        Steps times features between two looks for better cuts, and the least steps; they are never
+        more than those that the relaxation makes by itself.
     many_classes
         With more classes, thresholds cost about as much as steps and are renewed less often.
     worth_proving
         Relative improvement of the estimate for which the rigorous value is computed.
     worth_removing
         Share of the free features that must go at once: every removal costs a step of the proof.
+    semidefinite
+        What tunes the relaxation.
     """
 
-    candidates: tuple[tuple[int, int], ...] = ((350, 8), (900, 12), (1400, 2))
+    first: int = 200
+    first_per_selected: float = 2.0
+    stages: tuple[Stage, ...] = (
+        Stage(1.0, 4, 0.0), Stage(1.5, 2, 0.0), Stage(2.0, 4, 0.1), Stage(4.0, 1, 0.2),
+    )  # fmt: skip
     worth_a_stage: float = 1.4
-    cuts_from: int = 900
-    steps_at_full_size: int = 10
+    most_seconds: float = 60.0
+    standstill: Patience = Patience(4, 5e-4)
+    work_per_round: int = 15_000
+    least_steps: int = 5
     many_classes: int = 400
     worth_proving: float = 1e-4
     worth_removing: float = 0.03
+    semidefinite: SemidefiniteParams = SemidefiniteParams()
 
     def __post_init__(self) -> None:
         try:
-            stages = tuple((int(size), int(rounds)) for size, rounds in self.candidates)
+            stages = tuple(
+                Stage(float(size), int(rounds), float(share)) for size, rounds, share in self.stages
+            )
         except (TypeError, ValueError):
             raise InvalidArgument(
-                f"candidates must be pairs of a size and rounds, not {self.candidates!r}."
+                f"stages must be lists of a size, rounds and a share, not {self.stages!r}."
             ) from None
-        object.__setattr__(self, "candidates", stages)
+        object.__setattr__(self, "stages", stages)
         _check(self)
 
 
@@ -153,13 +188,13 @@ class ProofParams:
     """
 
     search: Share = Share(0.1, 30.0)
-    search_patience: float = 6.0
+    search_patience: float = 3.0
     quick_search: float = 0.05
     short_search: float = 0.5
     most_selections: int = MOST_SELECTIONS
     enumeration: Share = Share(0.1, 5.0)
     enumeration_after_bounds: Share = Share(0.3, 60.0)
-    linear: Share = Share(0.1, 5.0)
+    linear: Share = Share(0.03, 2.0)
     linear_alone: Share = Share(0.5, 300.0)
     solver: Share = Share(0.1, 5.0)
     solver_after_bounds: Share = Share(0.2, 60.0)

@@ -238,7 +238,7 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
     recent: list[float] = []
     while not (root.finished or incumbent.proven or proof.pause()):
         root.know(incumbent.objective)
-        root.advance(proof.out_of_time)
+        root.advance(incumbent.clock)
         incumbent.tighten(root.bound)
         incumbent.enter(Phase.ROOT, f"{root.n_free} features free")
         proof.narrow(root.free, root.included)
@@ -246,7 +246,7 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
         if patience.ends(recent):
             break
     root.know(incumbent.objective)
-    root.finish(proof.out_of_time)
+    root.finish(incumbent.clock)
     incumbent.tighten(root.bound)
     proof.narrow(root.free, root.included)
 
@@ -254,7 +254,7 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
 def _take_apart(proof: Proof, root: RootBound, *, in_any_case: bool) -> bool:
     """Split the most promising features off, if that leaves the others with better bounds."""
     proof.incumbent.enter(Phase.ROOT, f"{root.n_free} features free, each by itself")
-    parts = root.parts(proof.params.core, proof.out_of_time)
+    parts = root.parts(proof.params.core, proof.incumbent.clock)
     least = proof.params.worth_taking_apart * (root.bound - proof.incumbent.objective)
     pays = in_any_case or len(parts) == 1 or root.bound - parts[1].bound >= least
     if pays:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from qpopt.control.limits import Clock, Limits
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.certificate import Certificate, Step
-from qpopt.proofs.params import RootParams
+from qpopt.proofs.params import RootParams, Stage
 from qpopt.relaxations.ranking import FeatureRanking
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
 CLEARLY = 1e-7
 """By how much a bound must lie below the objective, relative to it, to decide a feature."""
 DEFAULTS = RootParams()
+
+ENDLESS = Clock(Limits())
+
+COST = 2.2
+"""The time of a step grows with this power of the features, as measured from 300 to 2048."""
 
 
 class RootBound:
@@ -66,12 +70,16 @@ class RootBound:
         self._steps: list[Step] = []
         self._snapshot: Step | None = None
         self._rest = inf
+        first = params.first + params.first_per_selected * self._sub.n_select
         self._stages = [
-            stage
-            for stage in params.candidates
-            if params.worth_a_stage * stage[0] < self._sub.n_free
+            stage._replace(size=stage.size * first)
+            for stage in params.stages
+            if params.worth_a_stage * stage.size * first < self._sub.n_free
         ]
-        self._rounds_left = 0
+        self._stage: Stage | None = None
+        self._estimates: list[float] = []
+        self._stage_ends = inf
+        self._step_seconds = 0.0
         if self._sub.feasible:
             self._settle()
         else:
@@ -111,51 +119,39 @@ class RootBound:
             return None
         return current
 
-    @property
-    def diagonal(self) -> NDArray[np.float64]:
-        """How much the relaxed solution selects every feature of the instance."""
-        values = np.zeros(self.instance.n_features)
-        values[self._sub.included] = 1.0
-        if self._semidefinite is not None:
-            free = self._semidefinite.sub.free
-            values[free] = np.clip(np.diagonal(self._semidefinite.X), 0.0, 1.0)
-        return values
-
     def know(self, objective: float) -> None:
         """Take note of the Z of a solution."""
         self.objective = max(self.objective, objective)
 
-    def advance(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Make one round; `stop` is asked often and ends it early."""
+    def advance(self, clock: Clock = ENDLESS) -> None:
+        """Make one round; the clock says when to stop, and how large a set is worth its time."""
         if self.finished:
             return
-        current = self._current()
-        whole = current.sub.n_free == self._sub.n_free
-        params = self.params
-        large = current.sub.n_free > max((size for size, _ in params.candidates), default=0)
-        often = large and current.sub.n_classes <= params.many_classes
-        current.round(params.steps_at_full_size if often else None, stop)
-        self._rounds_left -= 1
-        if whole:
+        current = self._current(clock)
+        steps, began = self._steps_per_round(current), clock.seconds
+        current.round(steps, lambda: clock.over)
+        self._step_seconds = (clock.seconds - began) / steps
+        if current.sub.n_free == self._sub.n_free:
             estimate = self.latest = current.estimate()
-            if estimate + params.worth_proving * abs(estimate) < self._rest:
-                self._prove(stop)
-        elif self._rounds_left == 0:
-            self._grow()
+            if estimate + self.params.worth_proving * abs(estimate) < self._rest:
+                self._prove(clock)
+        elif self._stage_is_over(clock):
+            self._grow(clock)
 
-    def finish(self, stop: Callable[[], bool] = lambda: False) -> None:
+    def finish(self, clock: Clock = ENDLESS) -> None:
         """Prove what the present iterate gives, however little it is.
 
-        When `stop` says so, features that could be removed are no longer looked for.
+        When time is over, features that could be removed are no longer looked for.
         """
         if self.finished:
             return
-        while self._stages or self._current().sub.n_free < self._sub.n_free:
-            self._grow()
-        if self._current().estimate() < self._rest:
-            self._prove(stop)
+        self._stages.clear()
+        if self._current(clock).sub.n_free < self._sub.n_free:
+            self._grow(clock)
+        if self._current(clock).estimate() < self._rest:
+            self._prove(clock)
 
-    def parts(self, size: int, stop: Callable[[], bool] = lambda: False) -> tuple[Part, ...]:
+    def parts(self, size: int, clock: Clock = ENDLESS) -> tuple[Part, ...]:
         """Take everything that may be better apart, so that bounds fall from one part to the next.
 
         The first part holds the selections of the most promising features alone. Every other part
@@ -165,14 +161,14 @@ class RootBound:
         ----------
         size
             How many features the first part has.
-        stop
-            Asked from time to time; when it says so, the bounds are left as they are then.
+        clock
+            Looked at from time to time; when it is over, the bounds are left as they are then.
         """
         current = self.iterate
         free, included = self.free, self.included
         if current is None or size >= len(free) or self.finished:
             return (Part(free, included, self.bound),)
-        values = np.fmin(current.values_with(stop), self.bound)
+        values = np.fmin(current.values_with(lambda: clock.over), self.bound)
         order = np.argsort(-values, kind="stable")
         parts = [Part(np.sort(free[order[:size]]), included, self.bound)]
         for place in range(size, int(np.count_nonzero(values > self.objective))):
@@ -187,39 +183,67 @@ class RootBound:
         steps = (*self._steps, *last)
         return Certificate(self.instance.fingerprint, self.bound, self.objective, steps)
 
-    def _current(self) -> SemidefiniteRelaxation:
+    def _current(self, clock: Clock = ENDLESS) -> SemidefiniteRelaxation:
         if self._semidefinite is None:
             free = self._sub.free
             if self._stages:
-                size, self._rounds_left = self._stages.pop(0)
-                free = np.sort(free[FeatureRanking(self._sub).first()[:size]])
+                stage = self._begin(self._stages.pop(0), clock)
+                free = np.sort(free[FeatureRanking(self._sub).first()[: int(stage.size)]])
             self._semidefinite = SemidefiniteRelaxation(
                 subproblem(self.instance, free, self._sub.included),
-                cuts=self._wants_cuts(len(free)),
+                cuts=self._cuts and self._stage is None,
+                params=self.params.semidefinite,
             )
         return self._semidefinite
 
-    def _grow(self) -> None:
-        current = self._current()
-        if self._stages:
-            size, self._rounds_left = self._stages.pop(0)
-            ranking = FeatureRanking(self._sub).given(self.diagonal[self._sub.free])
-            ranked = self._sub.free[ranking]
-            more = ranked[~np.isin(ranked, current.sub.free)]
-            free = np.union1d(current.sub.free, more[: size - current.sub.n_free])
-            current.extend(subproblem(self.instance, free, self._sub.included))
-        else:
-            current.extend(self._sub)
-        current.with_cuts = self._wants_cuts(current.sub.n_free)
+    def _steps_per_round(self, current: SemidefiniteRelaxation) -> int:
+        params, most = self.params, self.params.semidefinite.steps_per_round
+        if current.sub.n_classes > params.many_classes:
+            return most
+        return min(most, max(params.least_steps, params.work_per_round // current.sub.n_free))
 
-    def _wants_cuts(self, size: int) -> bool:
-        return self._cuts and size >= min(self.params.cuts_from, self.n_free)
+    def _begin(self, stage: Stage, clock: Clock) -> Stage:
+        most = self.params.most_seconds if stage.share else 0.0
+        self._stage, self._estimates = stage, []
+        self._stage_ends = clock.seconds + (clock.share(stage.share, most).time_limit or 0.0)
+        return stage
 
-    def _prove(self, stop: Callable[[], bool] = lambda: False) -> None:
+    def _stage_is_over(self, clock: Clock) -> bool:
+        """Tell whether it is time for more features; after the least rounds cuts come in."""
+        stage, current = self._stage, self._current()
+        if stage is None or self._too_late(clock):
+            return True
+        self._estimates.append(current.estimate())
+        if len(self._estimates) < stage.rounds:
+            return False
+        current.with_cuts = self._cuts
+        still = self.params.standstill.ends(self._estimates[stage.rounds - 1 :])
+        return still or clock.seconds >= self._stage_ends
+
+    def _too_late(self, clock: Clock) -> bool:
+        """Tell whether what is left of the time is needed to come to all features."""
+        if clock.remaining is None:
+            return False
+        growth = self._sub.n_free / self._current().sub.n_free
+        steps = self.params.semidefinite.steps_to_settle + self.params.least_steps
+        return bool(clock.remaining < steps * self._step_seconds * growth**COST)
+
+    def _grow(self, clock: Clock) -> None:
         current = self._current()
-        # The check of a certificate rounds in its own way, so features go only where it is clear.
+        free, self._stage = self._sub.free, None
+        if self._stages and not self._too_late(clock):
+            stage = self._begin(self._stages.pop(0), clock)
+            costs = current.reduced_costs(self._sub)
+            more = np.argsort(-costs, kind="stable")[: int(stage.size) - current.sub.n_free]
+            free = np.union1d(current.sub.free, free[more])
+        current.with_cuts = self._cuts and self._stage is None
+        current.extend(subproblem(self.instance, free, self._sub.included), lambda: clock.over)
+
+    def _prove(self, clock: Clock) -> None:
+        current = self._current()
+        # The check of a certificate rounds in its own way, so features go where it is clear.
         limit = self.objective - CLEARLY * max(1.0, abs(self.objective))
-        features, found = current.proof(limit, stop)
+        features, found = current.proof(limit, lambda: clock.over)
         useless = features.with_feature <= limit
         useless[found.features] = True
         removed = current.sub.free[useless]

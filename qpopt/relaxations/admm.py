@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, eigh
 
 from qpopt.cuts.quadric import QuadricCuts
 from qpopt.cuts.thresholds import Thresholds
 from qpopt.kernels.admm import split_slack
 from qpopt.problem.subproblem import Floats, Indices
+from qpopt.relaxations.eigenvalues import negative_part
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ class AdmmParams:
         Over-relaxation of the multiplier; the theory of two blocks allows up to 1.618.
     penalty
         First penalty, for C with a diagonal of about 1.
-    caution
-        Factor on the penalty after an extension: new features disturb X, a large one overshoots.
     steps_per_balance
         How often the penalty is balanced.
     single_precision_from
@@ -50,7 +48,6 @@ class AdmmParams:
     large_dual_emphasis: float = 0.015
     step_length: float = 1.6
     penalty: float = 3.0
-    caution: float = 0.3
     steps_per_balance: int = 5
     single_precision_from: int = 500
 
@@ -64,6 +61,7 @@ class AdmmIterate(NamedTuple):
     N: Floats
     W: Floats
     y: Floats
+    weights: Floats
 
 
 class Admm:
@@ -91,19 +89,22 @@ class Admm:
         n = len(C)
         self.n_select = n_select
         self._params = params
-        self.X: Floats = uniform(n, n_select).astype(self._dtype(n))
+        self.X: Floats = uniform(n, n_select).astype(self.precision(n))
         self.S: Floats = np.zeros_like(self.X)
         self.N: Floats = np.zeros_like(self.X)
         self.y: NDArray[np.float64] = np.zeros(n)
         self.t = 0.0
         # The penalty has the unit of X over that of C.
         self.penalty = params.penalty / max(float(np.abs(np.diagonal(C)).mean()), 1e-12)
+        self.first_penalty = self.penalty
+        self._weights: Floats = np.ones(n, dtype=self.dtype)
         self.rank = n
         self.cuts = cuts or QuadricCuts()
         self.steps = 0
         self.set_objective(C)
 
-    def _dtype(self, n: int) -> type[np.floating[Any]]:
+    def precision(self, n: int) -> type[np.floating[Any]]:
+        """Return the precision in which n features are iterated."""
         return np.float32 if n >= self._params.single_precision_from else np.float64
 
     @property
@@ -119,13 +120,16 @@ class Admm:
         if len(self.cuts):
             self.cuts.add_to(self._G, -self.cuts.multipliers)
 
-    def step(self, thresholds: Thresholds | None = None) -> None:
+    def step(self, thresholds: Thresholds | None = None, *, settling: bool = False) -> None:
         """Make one iteration.
 
         Parameters
         ----------
         thresholds
             Cuts on what the classes gain, whose matrix is part of C; their shares are changed.
+        settling
+            Whether penalty and multipliers of cuts stay as they are, as they must while features
+            have weights.
         """
         n, m, real = len(self.y), self.n_select, self.dtype.type
         inverse = 1.0 / self.penalty
@@ -134,20 +138,21 @@ class Admm:
         primal = float(np.linalg.norm(residual))
         self.y, self.t = self._solve_equalities(inverse * residual)
         W = np.empty_like(self.S)
-        iterate = AdmmIterate(self._G, self.S, self.X, self.N, W, self.y.astype(self.dtype))
+        w, y = self._weights, self.y.astype(self.dtype)
+        iterate = AdmmIterate(self._G, self.S, self.X, self.N, W, y, w)
         split_slack(iterate, real(inverse), real(self.t), real(m))
         # A second look at y, now that N is known, is what makes three blocks converge.
         y, t = self._solve_equalities(inverse * residual)
         change = (0.5 * (y - self.y)).astype(self.dtype)
-        W += change[:, None]
-        W += change[None, :]
-        W[np.diag_indices(n)] += real(t - self.t) - m * 2 * change
+        W += np.multiply.outer(w * change, w)
+        W += np.multiply.outer(w, w * change)
+        W[np.diag_indices(n)] += w * w * (real(t - self.t) - m * 2 * change)
         self.y, self.t = y, t
-        if len(self.cuts):
+        if len(self.cuts) and not settling:
             self._step_cuts(W)
         if thresholds is not None:
             self._step_shares(W, thresholds)
-        low_rank = self._negative_part(W)
+        low_rank, self.rank = negative_part(W, self.rank)
         W += low_rank
         self.S = W
         low_rank *= self.penalty
@@ -156,7 +161,7 @@ class Admm:
         low_rank *= self._params.step_length
         self.X += low_rank
         self.steps += 1
-        if self.steps % self._params.steps_per_balance == 0:
+        if self.steps % self._params.steps_per_balance == 0 and not settling:
             self._balance(primal / (1.0 + m), dual / (1.0 + float(np.linalg.norm(self._G))))
 
     def copy(self) -> Admm:
@@ -186,44 +191,39 @@ class Admm:
         C is the objective matrix of those that are left.
         """
         keep = np.flatnonzero(position >= 0)
-        block, dtype = np.ix_(keep, keep), self._dtype(len(keep))
+        block, dtype = np.ix_(keep, keep), self.precision(len(keep))
         cuts = self.cuts.renumbered(position, included)
-        self.X, self.S, self.N = (
-            np.ascontiguousarray(M[block], dtype=dtype) for M in (self.X, self.S, self.N)
-        )
-        self.y = self.y[keep]
-        self.rank = min(self.rank, len(keep))
+        X, S, N = (np.ascontiguousarray(M[block], dtype=dtype) for M in (self.X, self.S, self.N))
+        self.become(X, S, N, self.y[keep])
         self.set_objective(C, cuts)
 
-    def extend(self, positions: Indices, C: NDArray[np.float64]) -> None:
-        """Go on with more features: the present ones take `positions` among those of C.
+    def become(self, X: Floats, S: Floats, N: Floats, y: NDArray[np.float64]) -> None:
+        """Go on from another iterate, of other features; `set_objective` is to follow."""
+        self.X, self.S, self.N, self.y = X, S, N, y
+        self._weights = np.ones(len(y), dtype=X.dtype)
+        self.rank = min(self.rank, len(y))
 
-        The new rows start with S + N = D, so that the first step does not disturb y.
+    def weigh(self, weights: Floats) -> None:
+        """Let features count more or less in the norms of the method from now on.
+
+        For any weights w > 0 the problem for (w_i w_j C_ij) is the same one, and both cones stay
+        what they are. X, S and N stand for what they are only while all weights are 1.
         """
-        n = len(C)
-        # New features get the y that makes the diagonal of their slack that of unselected ones.
-        diagonal = np.diagonal(self.S)[np.diagonal(self.X) <= np.median(np.diagonal(self.X))]
-        y = (self.t - float(np.median(diagonal)) - np.diagonal(C)) / (self.n_select - 1)
-        y[positions] = self.y
-        self.y = y
-        new = positions.tolist()
-        cuts = (cut.renumbered(new) for cut in self.cuts.cuts)
-        self.cuts = QuadricCuts(cuts, self.cuts.multipliers)
-        block = np.ix_(positions, positions)
-        D = self.slack(C).astype(self._dtype(n))
-        N = np.maximum(D, 0)
-        np.fill_diagonal(N, 0)
-        S, X = D - N, np.zeros_like(D)
-        X[block], S[block], N[block] = self.X, self.S, self.N
-        self.X, self.S, self.N = X, S, N
-        self.set_objective(C)
-        self.rank = n
-        self.penalty *= self._params.caution
+        change = weights / self._weights
+        pairs = np.multiply.outer(change, change)
+        for M in (self._G, self.S, self.N):
+            M *= pairs
+        self.X /= pairs
+        self._weights = weights
 
     def _equalities(self, *matrices: Floats) -> NDArray[np.float64]:
-        """Return Me − n_select · diag(M), followed by tr M, of the sum M of the matrices."""
-        diagonal = sum(np.diagonal(M).astype(np.float64) for M in matrices)
-        rows = sum((M @ np.ones(len(M), M.dtype)).astype(np.float64) for M in matrices)
+        """Return Me − n_select · diag(M), followed by tr M, of the sum M of the matrices.
+
+        The weights of the features are put into the matrices first.
+        """
+        w = self._weights
+        diagonal = sum((w * w * np.diagonal(M)).astype(np.float64) for M in matrices)
+        rows = sum((w * (M @ w)).astype(np.float64) for M in matrices)
         return np.append(rows - self.n_select * diagonal, np.sum(diagonal))
 
     def _solve_equalities(self, pull: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -232,11 +232,16 @@ class Admm:
         The normal equations have one diagonal, one part of rank one and one border.
         """
         target = self._equalities(self._G, self.N, self.S) + pull
-        rows, n, m = target[:-1], len(self.y), self.n_select
-        scale = n / 2 - 2 * m + m * m
-        system = np.array([[scale + n / 2, (1.0 - m) * n], [1.0 - m, float(n)]])
-        total, t = np.linalg.solve(system, np.array([rows.sum(), target[-1]])).tolist()
-        return (rows - 0.5 * total - (1.0 - m) * t) / scale, t
+        q = self._weights.astype(np.float64) ** 2
+        border = (1.0 - self.n_select) * q * q
+        diagonal = 0.5 * q * (q.sum() - 2.0 * q) + (1.0 - self.n_select) * border
+        rows, ones, edge = (v / diagonal for v in (target[:-1], 0.5 * q, border))
+        system = np.array(
+            [[1.0 + q @ ones, q @ edge], [-border @ ones, (q * q).sum() - border @ edge]]
+        )
+        right = np.array([q @ rows, target[-1] - border @ rows])
+        total, t = np.linalg.solve(system, right).tolist()
+        return rows - total * ones - t * edge, t
 
     def _step_cuts(self, W: Floats) -> None:
         """Improve the multipliers of the cuts, and bring W up to date."""
@@ -250,33 +255,6 @@ class Admm:
         change = thresholds.splits.step(W - self.S, left) * left[thresholds.splits.cuts.classes]
         thresholds.splits.add_to(W, -change)
         thresholds.splits.add_to(self._G, change)
-
-    def _negative_part(self, W: Floats) -> Floats:
-        """Return the negative part of W as a positive semidefinite matrix.
-
-        Whichever part of W has the smaller rank is computed, the other one follows.
-        """
-        n = len(W)
-        few = min(self.rank, n - self.rank)
-        negative = 2 * self.rank <= n
-        wanted = [-np.inf, 0.0] if negative else [0.0, np.inf]
-        try:
-            if 0 < few < n // 3 and n > 100:
-                values, vectors = eigh(W, driver="evr", subset_by_value=wanted, check_finite=False)
-            else:
-                values, vectors = eigh(W, driver="evd", check_finite=False)
-                negative = 2 * int(np.count_nonzero(values < 0)) <= n
-        except LinAlgError:
-            values, vectors = eigh(W.astype(np.float64), driver="ev", check_finite=False)
-        chosen = values < 0 if negative else values > 0
-        count = int(np.count_nonzero(chosen))
-        self.rank = count if negative else n - count
-        vectors = vectors[:, chosen] * np.sqrt(np.abs(values[chosen]))
-        vectors = np.ascontiguousarray(vectors, dtype=self.dtype)
-        result: Floats = vectors @ vectors.T
-        if not negative:
-            result -= W
-        return result
 
     def _balance(self, primal: float, dual: float) -> None:
         params = self._params

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from qpopt.problem.subproblem import Indices
-from qpopt.relaxations.safe_bounds import EPS
+from qpopt.relaxations.eigenvalues import EPS
 
 Matrix = NDArray[Any]
 

@@ -14,18 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh
 
+from qpopt.relaxations.eigenvalues import EPS
 from qpopt.relaxations.feature_bounds import FeatureBounds
-
-EPS = float(np.finfo(np.float64).eps)
-
-
-def eigenvalue_deficit(B: NDArray[np.float64]) -> float:
-    """Return max(0, −λ_min(B)), rounded up by the backward error of LAPACK."""
-    n = len(B)
-    smallest = float(eigvalsh(B, subset_by_index=[0, 0], check_finite=False)[0])
-    return max(0.0, -smallest + 8.0 * n * EPS * float(np.linalg.norm(B)))
 
 
 def rows_value(Q: NDArray[np.float64], n_select: int) -> float:

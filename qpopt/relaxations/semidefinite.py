@@ -16,9 +16,11 @@ from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.cuts.thresholds import Group, ThresholdParams, Thresholds
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 from qpopt.relaxations.admm import Admm, AdmmParams, uniform
+from qpopt.relaxations.eigenvalues import EPS, eigenvalue_deficit
+from qpopt.relaxations.extension import ExtensionParams, extend, prices, settle
 from qpopt.relaxations.feature_bounds import FeatureBounds
 from qpopt.relaxations.fixing import FeatureFixing, FixedFeatures, FixingParams
-from qpopt.relaxations.safe_bounds import EPS, eigenvalue_deficit, row_bound, rows_value
+from qpopt.relaxations.safe_bounds import row_bound, rows_value
 from qpopt.search.enumeration import Relaxation
 
 
@@ -38,16 +40,18 @@ class SemidefiniteParams:
         Steps after an extension with the same thresholds: X swings, and thresholds would follow it.
     least_weight
         Smallest share of new overlap cuts in the average.
-    admm, thresholds, quadric, fixing
-        Those of the iteration, of both kinds of cuts, and of what decides features.
+    admm, extension, thresholds, quadric, fixing
+        Those of the iteration, of its extension, of both kinds of cuts, and of what decides
+        features.
     """
 
     steps_per_round: int = 25
     rounds_per_cuts: int = 2
     rounds_before_groups: int = 3
-    steps_to_settle: int = 30
+    steps_to_settle: int = 8
     least_weight: float = 1 / 12
     admm: AdmmParams = AdmmParams()
+    extension: ExtensionParams = ExtensionParams()
     thresholds: ThresholdParams = ThresholdParams()
     quadric: QuadricParams = QuadricParams()
     fixing: FixingParams = FixingParams()
@@ -87,7 +91,6 @@ class SemidefiniteRelaxation:
         self.with_cuts = cuts
         self.rounds = 0
         self._rounds_since_change = 0
-        self._settling = 0
         self._thresholds = Thresholds(sub, params=params.thresholds)
         m = sub.n_select
         self._thresholds.update(uniform(sub.n_free, m), 1.0)
@@ -130,19 +133,17 @@ class SemidefiniteRelaxation:
             return
         params = self.params
         steps = params.steps_per_round if steps is None else steps
-        if self.rounds and self._settling <= 0:
+        if self.rounds:
             since = self._rounds_since_change
             weight = max(2.0 / (since + 4), params.least_weight)
             self._thresholds.update(self.X, weight, groups=since >= params.rounds_before_groups)
             renew = self.with_cuts and (since + 1) % params.rounds_per_cuts == 0
             cuts = self.admm.cuts.renewed(self.X, params.quadric) if renew else None
             self.admm.set_objective(self.objective(), cuts)
-        moving = self._thresholds if self._settling <= 0 else None
         for _ in range(steps):
             if stop():
                 break
-            self.admm.step(moving)
-        self._settling -= steps
+            self.admm.step(self._thresholds)
         self.rounds += 1
         self._rounds_since_change += 1
 
@@ -233,13 +234,37 @@ class SemidefiniteRelaxation:
         self.admm.n_select = sub.n_select
         self.admm.restrict(position, included, self.objective())
 
-    def extend(self, sub: Subproblem) -> None:
-        """Go on with a problem that has more free features, keeping the iterate as a start."""
+    def extend(self, sub: Subproblem, stop: Callable[[], bool] = lambda: False) -> None:
+        """Go on with a problem that has more free features, keeping the iterate as a start.
+
+        Parameters
+        ----------
+        sub
+            The problem.
+        stop
+            Asked before every step in which the new features settle.
+        """
         positions: Indices = np.searchsorted(sub.free, self.sub.free)
         self._renumber(sub, positions, positions[:0])
-        self._settling = self.params.steps_to_settle
+        self._rounds_since_change = 0
         if self.admm is not None:
-            self.admm.extend(positions, self.objective())
+            params = self.params.extension
+            new = extend(self.admm, positions, self.objective(), params)
+            settle(self.admm, new, self.params.steps_to_settle, stop, params)
+
+    def reduced_costs(self, sub: Subproblem) -> NDArray[np.float64]:
+        """Return what features of a larger problem could add at the most, about; −inf for ours."""
+        position: Indices = np.searchsorted(sub.free, self.sub.free)
+        larger = copy(self)
+        larger._renumber(sub, position, position[:0])
+        C = larger.objective()
+        result = np.full(sub.n_free, -np.inf)
+        if self.admm is None:
+            return np.diagonal(C).copy()
+        new = np.setdiff1d(np.arange(sub.n_free), position)
+        found = prices(self.admm, C[np.ix_(new, position)], self.params.extension)
+        result[new] = found.values + np.diagonal(C)[new] - self.admm.t
+        return result
 
     def _renumber(self, sub: Subproblem, position: Indices, included: Indices) -> None:
         cuts = self._thresholds.splits.cuts.renumbered(position, included)

@@ -12,7 +12,7 @@ from qpopt.control import Limits
 from qpopt.control.incumbent import Incumbent
 from qpopt.proofs.bound import KINDS, bound
 from qpopt.proofs.driver import Proof
-from qpopt.proofs.params import ProofParams, RootParams
+from qpopt.proofs.params import ProofParams, RootParams, Stage
 from qpopt.proofs.phases import Root
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force, just_below
@@ -74,7 +74,8 @@ def test_bad_arguments(arguments, message):
 def test_growing_candidate_sets_are_not_taken_for_a_standstill():
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
     at_once = bound(instance, kind="semidefinite", time_limit=60)
-    stages = RootParams(candidates=((15, ProofParams().to_the_end.rounds + 3),))
+    long = Stage(1.0, ProofParams().to_the_end.rounds + 3, 0.0)
+    stages = RootParams(first=15, first_per_selected=0.0, stages=(long,))
     incumbent = Incumbent(instance, Limits(60))
     Proof(incumbent, params=ProofParams(root=stages)).run([Root(certified=True, branches=False)])
     assert incumbent.bound == pytest.approx(at_once.value, rel=1e-3)

@@ -7,14 +7,14 @@ from qpopt.proofs.params import Patience, ProofParams, RootParams, Share
 def test_params_come_from_a_file(tmp_path):
     file = tmp_path / "params.toml"
     file.write_text(
-        "core = 7\nto_the_end = [3, 0.1]\nsearch = [0.5, 2]\n[root]\ncandidates = [[9, 2]]\n"
+        "core = 7\nto_the_end = [3, 0.1]\nsearch = [0.5, 2]\n[root]\nstages = [[1, 2, 0.5]]\n"
     )
     params = ProofParams.from_file(file)
     assert params == ProofParams(
         core=7,
         to_the_end=Patience(3, 0.1),
         search=Share(0.5, 2.0),
-        root=RootParams(candidates=((9, 2),)),
+        root=RootParams(stages=((1.0, 2, 0.5),)),
     )
     solution = solve(generate(12, 4, 4, 2), options={"params": str(file)})
     assert solution.status == "optimal"
@@ -28,9 +28,9 @@ def test_params_come_from_a_file(tmp_path):
         ("search_patience = -1", "search_patience must be a number of at least 0, not -1"),
         ("search = 3", "search must be part and most, not 3"),
         ("to_the_end = [1]", "to_the_end must be rounds and gain, not"),
-        ("[root]\ncandidate = []", "no proof parameter 'candidate'; known are candidates"),
+        ("[root]\nstage = []", "no proof parameter 'stage'; known are first"),
         ("root = 3", "root must be a table of names and values, not 3"),
-        ("[root]\ncandidates = [3]", "candidates must be pairs of a size and rounds, not"),
+        ("[root]\nstages = [3]", "stages must be lists of a size, rounds and a share, not"),
         ('search = [1, "x"]', "search must be a number of at least 0, not 'x'"),
     ],
 )

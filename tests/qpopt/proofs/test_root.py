@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qpopt
-from qpopt.proofs.params import RootParams
+from qpopt.control.limits import Clock, Limits
+from qpopt.proofs.params import RootParams, Stage
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, just_below, value
@@ -40,7 +41,8 @@ def test_features_go_when_an_objective_is_known():
 
 
 def test_growing_candidate_sets_end_with_all_features():
-    params = RootParams(candidates=((12, 2), (20, 1)))
+    stages = (Stage(1.0, 2, 0.0), Stage(1.7, 1, 0.0))
+    params = RootParams(first=12, first_per_selected=0.0, stages=stages)
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
     best = qpopt.solve(instance, method="search", time_limit=0.3).objective
     root = RootBound(instance, params=params)
@@ -104,3 +106,35 @@ def test_decisions_that_leave_nothing_mean_that_nothing_is_better():
     root.know(1.0)
     assert root.finished
     assert root.bound == 1.0
+
+
+def staged(first, *stages):
+    return RootParams(first=first, first_per_selected=0.0, worth_a_stage=1.0, stages=stages)
+
+
+@settings(max_examples=40)
+@given(awkward_instances(max_features=8), st.integers(1, 5), st.integers(1, 2), st.booleans())
+def test_growing_candidate_sets_never_end_below_the_optimum(instance, first, rounds, hasty):
+    best = brute_force(instance).objective
+    first = max(first, instance.n_select - len(instance.include))
+    stages = (Stage(1.0, rounds, 0.0), Stage(1.3, rounds, 0.0))
+    root = RootBound(instance, params=staged(first, *stages))
+    root.know(just_below(best))
+    for _ in range(0 if hasty else 8):
+        root.advance()
+    root.finish()
+    assert np.isfinite(root.bound)
+    assert root.bound >= best - 1e-9 * max(1.0, abs(best))
+
+
+def test_little_time_goes_to_all_features_at_once():
+    """A clock with hardly any time left skips the candidate sets that are still to come."""
+    instance = qpopt.generate(60, 6, 8, 3, seed=2)
+    stages = (Stage(1.0, 2, 0.0), Stage(1.5, 100, 0.0))
+    slow = RootBound(instance, params=staged(20, *stages))
+    hasty = RootBound(instance, params=staged(20, *stages))
+    for _ in range(3):
+        slow.advance()
+        hasty.advance(Clock(Limits(0.0)))
+    assert slow.bound == np.inf
+    assert hasty.bound < np.inf

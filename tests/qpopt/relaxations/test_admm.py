@@ -42,18 +42,3 @@ def test_a_copy_goes_its_own_way():
     twin.step()
     assert np.array_equal(admm.X, before)
     assert not np.array_equal(twin.X, before)
-
-
-@pytest.mark.parametrize("negative", [10, 60, 110])
-def test_the_negative_part_is_found_from_either_side(negative):
-    rng = np.random.default_rng(0)
-    n = 120
-    vectors = np.linalg.qr(rng.normal(size=(n, n)))[0]
-    values = np.where(np.arange(n) < negative, -1.0, 1.0) * rng.uniform(0.5, 2.0, n)
-    expected = (vectors * np.maximum(-values, 0.0)) @ vectors.T
-    admm = Admm(np.eye(n), 4)
-    # The first look knows nothing of the rank, the second one uses it.
-    for _ in range(2):
-        found = admm._negative_part((vectors * values) @ vectors.T)
-        assert found == pytest.approx(expected, abs=1e-10)
-        assert admm.rank == negative

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qpopt.relaxations.eigenvalues import eigenvalue_deficit
 from qpopt.relaxations.fixing import FeatureFixing
-from qpopt.relaxations.safe_bounds import eigenvalue_deficit, row_bound
+from qpopt.relaxations.safe_bounds import row_bound
 from tests.brute_force import indicators
 
 

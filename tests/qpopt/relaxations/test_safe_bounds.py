@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt.relaxations.safe_bounds import eigenvalue_deficit, row_bound, rows_value
+from qpopt.relaxations.eigenvalues import eigenvalue_deficit
+from qpopt.relaxations.safe_bounds import row_bound, rows_value
 from tests.brute_force import indicators
 
 

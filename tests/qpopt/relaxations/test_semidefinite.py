@@ -116,8 +116,7 @@ def test_an_extension_changes_nothing_for_the_present_features():
     before, cuts = bound.objective(), bound.class_cuts
     bound.extend(subproblem(instance))
     assert bound.objective()[::2, ::2] == pytest.approx(before)
-    # X has to settle before thresholds follow it.
-    bound.round()
+    # X has settled before thresholds follow it.
     assert np.array_equal(bound.class_cuts.shares, cuts.shares)
     for _ in range(3):
         bound.round()

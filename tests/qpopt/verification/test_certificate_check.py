@@ -13,7 +13,7 @@ import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.thresholds import Group
-from qpopt.proofs.params import RootParams
+from qpopt.proofs.params import RootParams, Stage
 from qpopt.proofs.root import RootBound
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force, just_below
@@ -134,7 +134,8 @@ def test_a_wrong_matrix_costs_its_deficit(proof):
 
 def test_a_matrix_far_from_definite_is_checked_closely():
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
-    hasty = RootBound(instance, params=RootParams(candidates=((12, 2),)))
+    few = RootParams(first=12, first_per_selected=0.0, stages=(Stage(1.0, 2, 0.0),))
+    hasty = RootBound(instance, params=few)
     hasty.advance()
     hasty.finish()
     checked = check_certificate(instance, hasty.certificate())
