@@ -31,18 +31,27 @@ class Case(NamedTuple):
     must: float
 
 
+def _library(name: str) -> Instance:
+    return Library().instance(name)
+
+
+REAL = partial(_library, "cub-50-5")
+
 CASES = {
+    "cub-50-5-20s": Case(REAL, 20.0, 5.0),
+    "cub-50-5-minute": Case(REAL, MINUTE, 1.9),
+    "unseen-minute": Case(partial(generate, 2048, 200, 50, 5, seed=7), MINUTE, 2.5),
+    "cub-50-5": Case(REAL, 10 * MINUTE, 1.0),
+    "cub-20-5": Case(partial(_library, "cub-20-5"), 10 * MINUTE, 0.8),
+    "cub-100-5": Case(partial(_library, "cub-100-5"), 20 * MINUTE, 4.0),
+    "imagenet-50-5": Case(partial(_library, "imagenet-50-5"), 10 * MINUTE, 0.6),
+    "cub-without-redundancy": Case(partial(real_instance, redundancy=0.0), 5 * MINUTE, 0.1),
     "attributes-256x50-20": Case(partial(generate, 256, 50, 20, 5), 5 * MINUTE, 0.01),
-    "real-without-redundancy": Case(partial(real_instance, redundancy=0.0), MINUTE, 0.01),
-    "real": Case(real_instance, 10 * MINUTE, 2.5),
-    "real-hour": Case(real_instance, 60 * MINUTE, 1.5),
-    "real-select-20": Case(partial(real_instance, 20), 20 * MINUTE, 4.0),
-    "real-select-100": Case(partial(real_instance, 100), 20 * MINUTE, 4.0),
-    "imagenet": Case(lambda: Library().instance("imagenet-50-5"), 30 * MINUTE, 5.0),
     "uniform-512x50-20": Case(
         lambda: generate(512, 50, 20, 5, structure="uniform"), 5 * MINUTE, np.inf
     ),
 }
+CASES |= {f"limit-{seconds}s": Case(REAL, seconds, np.inf) for seconds in (10, 40, 120, 300)}
 
 ROUTES = {
     "projected": ("projected", "auto"),
@@ -54,7 +63,7 @@ ROUTES = {
 def main(
     only: Annotated[list[str] | None, typer.Option(help="Only these cases.")] = None,
     share: Annotated[float, typer.Option(help="Share of the time limits to use.")] = 1.0,
-    baselines: Annotated[bool, typer.Option(help="Also run the compact model.")] = True,
+    baselines: Annotated[bool, typer.Option(help="Also run the compact model.")] = False,
     trace: Annotated[bool, typer.Option(help="Also show the gap over time.")] = True,
     out: Annotated[Path | None, typer.Option(help="Folder to save the solutions to.")] = None,
 ) -> None:
