@@ -48,19 +48,27 @@ def show_list(
     """Show the instances of the library and what is known of them."""
     library = Library()
     entries = library.select(_words(suite)) if suite else list(library.entries.values())
-    table = Table(box=None)
-    for heading in "instance", "class", "size", "select", "density", "status", "best known", "gap":
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in (
+        "instance",
+        "class",
+        "features×classes",
+        "select",
+        "dense",
+        "best known",
+        "gap %",
+    ):
         table.add_column(heading, no_wrap=True)
     for entry in entries:
+        gap = "open" if entry.gap is None else f"{100 * entry.gap:.4f}"
         table.add_row(
             entry.name,
             entry.size,
-            f"{entry.n_features} × {entry.n_classes}",
+            f"{entry.n_features}×{entry.n_classes}",
             f"{entry.n_select}/{entry.n_per_class}",
             f"{100 * entry.density:.0f} %",
-            entry.status,
             "" if entry.objective is None else f"{entry.objective:.6f}",
-            "" if entry.gap is None else f"{100 * entry.gap:.4f} %",
+            "solved" if entry.status == "solved" else gap,
         )
     console.print(table)
 
@@ -130,6 +138,7 @@ def run(
     instances: Annotated[str, typer.Option(help="Names of further instances.")] = "",
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
     solvers: Annotated[str, typer.Option(help="Names of solvers, or all installed.")] = "all",
+    warm: Annotated[bool, typer.Option(help="Give solvers the solution of a search.")] = False,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each run.")] = 60.0,
     gap: Annotated[float, typer.Option(min=0.0, max=1e-3, help="The gap to prove.")] = 1e-4,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
@@ -152,6 +161,7 @@ def run(
     specs = plan(
         entries,
         configurations(_words(methods), _words(solvers)),
+        warm=warm,
         seeds=seeds,
         threads=threads,
         time_limit=time_limit,

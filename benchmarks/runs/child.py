@@ -106,6 +106,7 @@ def _solve(
         gap=spec.gap,
         seed=spec.seed,
         threads=spec.threads,
+        options=spec.options,
         progress=progress,
     )
 

@@ -37,6 +37,7 @@ class Row:
     size: str
     method: str
     solver: str
+    warm: bool
     versions: str
     seed: int
     threads: int
@@ -68,8 +69,8 @@ class Row:
 
     @property
     def config(self) -> str:
-        """What is compared: the method and the solver."""
-        return configuration(self.method, self.solver)
+        """What is compared: the method and the solver, and whether it starts warm."""
+        return configuration(self.method, self.solver, self.warm)
 
 
 COLUMNS = [field.name for field in fields(Row)]
@@ -184,6 +185,6 @@ def _value(kind: Any, cell: str) -> Any:
         return cell
     if cell == "" and kind in (float | None, bool | None):
         return None
-    if kind == bool | None:
+    if kind in (bool, bool | None):
         return {"yes": True, "no": False}[cell]
     return int(cell) if kind is int else float(cell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 
 import numpy as np
@@ -20,6 +20,9 @@ from qpopt.solvers.choice import can_take
 NO_SOLVER = "none"
 """Stands for the solver where a method needs none."""
 
+SEARCH_STEPS = "search_steps"
+"""The option of methods that begin with a search: 0 leaves their solver on its own."""
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -31,6 +34,9 @@ class RunSpec:
         The instance by name, and what it must turn out to be.
     method, solver
         What solves it.
+    warm
+        Whether a method that can do so starts from the solution of a search; otherwise its solver
+        is on its own.
     seed, threads
         Handed to `qpopt.solve`.
     time_limit
@@ -45,6 +51,7 @@ class RunSpec:
     fingerprint: str
     method: str
     solver: str
+    warm: bool
     seed: int
     threads: int
     time_limit: float
@@ -59,20 +66,32 @@ class RunSpec:
         return f"{self.instance}-{self.method}-{self.solver}-s{self.seed}-{digest}"
 
     @property
+    def options(self) -> dict[str, int]:
+        """Options of the method: none, or those of a cold start."""
+        return {} if self.warm or not starts_warm(self.method) else {SEARCH_STEPS: 0}
+
+    @property
     def config(self) -> str:
-        """What is compared: the method and the solver."""
-        return configuration(self.method, self.solver)
+        """What is compared: the method and the solver, and whether it starts warm."""
+        return configuration(self.method, self.solver, self.warm)
 
 
-def configuration(method: str, solver: str) -> str:
+def configuration(method: str, solver: str, warm: bool) -> str:
     """Return how a method with a solver is called in tables and plots."""
-    return method if solver == NO_SOLVER else f"{method} + {solver}"
+    name = method if solver == NO_SOLVER else f"{method} + {solver}"
+    return f"{name}, warm" if warm else name
+
+
+def starts_warm(method: str) -> bool:
+    """Tell whether a method has the option to begin with a search."""
+    return any(one.name == SEARCH_STEPS for one in fields(find_method(method).options))
 
 
 def plan(
     entries: Sequence[Entry],
     configs: Sequence[tuple[str, str]],
     *,
+    warm: bool,
     seeds: int,
     threads: int,
     time_limit: float,
@@ -87,6 +106,8 @@ def plan(
         The instances.
     configs
         Pairs of method and solver.
+    warm
+        Whether methods that can do so start from the solution of a search.
     seeds
         How many seeds, counted from 0.
     threads, time_limit, gap, memory_limit
@@ -98,6 +119,7 @@ def plan(
             fingerprint=entry.fingerprint,
             method=method,
             solver=solver,
+            warm=warm and starts_warm(method),
             seed=seed,
             threads=threads,
             time_limit=time_limit,

@@ -20,6 +20,7 @@ def real_spec(**changes):
         "fingerprint": Library().entry(TINY).fingerprint,
         "method": "compact",
         "solver": "highs",
+        "warm": False,
         "seed": 0,
         "threads": 1,
         "time_limit": 20.0,

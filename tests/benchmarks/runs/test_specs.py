@@ -27,6 +27,7 @@ def test_the_plan_has_every_combination_once(library):
     specs = plan(
         library.select(["tiny"]),
         configs,
+        warm=False,
         seeds=3,
         threads=1,
         time_limit=5.0,
@@ -66,3 +67,20 @@ def test_names_that_nobody_knows_are_named():
 def test_a_method_without_a_solver_is_compared_by_its_name(make_spec):
     assert make_spec(method="search", solver=NO_SOLVER).config == "search"
     assert make_spec().config == "compact + fine"
+
+
+def test_solvers_are_on_their_own_unless_they_are_to_start_warm(library):
+    configs = [("compact", "highs"), ("projected", "none"), ("paper", "highs")]
+    limits = {"seeds": 1, "threads": 1, "time_limit": 5.0, "gap": 0.0, "memory_limit": 1000.0}
+    cold, warm = (
+        {spec.method: spec for spec in plan(library.select(["tiny"]), configs, warm=warm, **limits)}
+        for warm in (False, True)
+    )
+    assert cold["compact"].options == {"search_steps": 0}
+    assert warm["compact"].options == {}
+    assert (cold["compact"].config, warm["compact"].config) == (
+        "compact + highs",
+        "compact + highs, warm",
+    )
+    assert cold["projected"] == warm["projected"]
+    assert cold["projected"].options == {}
