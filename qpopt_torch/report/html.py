@@ -122,6 +122,7 @@ def _render(**values: Any) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment.from_string(asset("page.html")).render(
         style=style,
         script=script,

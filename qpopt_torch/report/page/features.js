@@ -16,7 +16,7 @@ function featuresView() {
   };
   update("");
   return [h("h2", { tabindex: -1 }, "Features"),
-    h("div", { class: "controls" }, search("Find a feature or a class that uses it", update)), status, list];
+    h("div", { class: "controls" }, search("Find a feature or a class that uses it", update)), status, legend(), list];
 }
 
 function featureView(j) {
