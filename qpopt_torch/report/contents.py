@@ -97,9 +97,22 @@ def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
                 "others": list(found.others),
                 "modes": [[_rounded(value, 4) for value in mode] for mode in found.modes],
                 "contrastiveness": _rounded(100 * (1 - found.overlap), 1),
+                **_mixture(gallery, column),
             }
         )
     return features
+
+
+def _mixture(gallery: Evidence, column: int) -> dict[str, Any]:
+    """Return what an adapter made a feature of; nothing without one."""
+    if (adapter := gallery.names.adapter) is None:
+        return {}
+    parts = zip(adapter.part_features[column], adapter.part_shares[column], strict=True)
+    return {
+        "correlation": _rounded(float(adapter.correlation[column])),
+        "parts": [[int(d), _rounded(100 * float(share), 1)] for d, share in parts],
+        "mixed": len(adapter.mean),
+    }
 
 
 def _decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:

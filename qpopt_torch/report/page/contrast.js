@@ -32,7 +32,7 @@ function contrastGrid(features, a, b) {
   const cells = (c, j) => samples(c).map((id) => h("td", null, valueTile(id, j)));
   const gap = () => h("td", { class: "gap", "aria-hidden": "true" });
   const owner = (j) => (has(a, j) && has(b, j) ? "of both" : `of ${className(has(a, j) ? a : b)}`);
-  const usual = (c, j) => (DATA.means[c][j] === null ? "–" : signed(DATA.means[c][j], 1));
+  const usual = (c, j) => (DATA.means[c][j] === null ? "–" : signed(DATA.means[c][j]));
   return scrolling("Heat maps of the features on samples of both classes", h("table", { class: "grid contrast" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Feature"),
       h("th", { scope: "colgroup", colspan: Math.max(1, samples(a).length) }, classLink(a)), gap(),

@@ -50,7 +50,7 @@ const tile = (id, j, ...caption) => h("figure", { class: "tile" }, picture(id, j
 // Without maps all pictures of a sample are the same: there the value alone is shown.
 const valueTile = (id, j, value = DATA.samples[id].z[j]) => (DATA.grid.length ? tile(id, j, h("b", null, signed(value))) : h("b", { class: "value" }, signed(value)));
 const mapless = () => (DATA.grid.length ? null : h("p", { class: "note" }, "This model has no feature maps, so the values of the features are shown, not where they fire."));
-const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j], 1)));
+const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j])));
 
 function scrolling(label, ...children) {
   return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, children);
@@ -104,11 +104,11 @@ function histogram(j, withLegend) {
       svg("rect", { class: "users", x: i * step, y: height - all, width: step * 0.9, height: all - rest })];
   });
   const curve = svg("path", { d: points.map((value, i) => `${i ? "L" : "M"}${((i / 160) * width).toFixed(1)} ${(height - y(value)).toFixed(1)}`).join("") });
-  const label = `Values of ${feature.name} from ${signed(feature.low, 1)} to ${signed(feature.high, 1)}; contrastiveness ${feature.contrastiveness} %`;
+  const label = `Values of ${feature.name} from ${signed(feature.low)} to ${signed(feature.high)}; contrastiveness ${feature.contrastiveness} %`;
   return h("div", null,
     svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, bars, feature.modes.length ? curve : null,
       svg("line", { x1: 0, x2: width, y1: height, y2: height })),
-    h("div", { class: "axis", "aria-hidden": "true" }, h("span", null, signed(feature.low, 1)), h("span", null, signed(feature.high, 1))),
+    h("div", { class: "axis", "aria-hidden": "true" }, h("span", null, signed(feature.low)), h("span", null, signed(feature.high))),
     withLegend ? legend() : null);
 }
 
