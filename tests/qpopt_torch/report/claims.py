@@ -182,11 +182,11 @@ class Claims:
             self.explain(
                 note,
                 {
-                    rf"{PERCENT} of (\d+) recognised": lambda p, m, right=right, n=n: (
+                    rf"{PERCENT} of (\d+) recognised": lambda p, m, right=right, n=n, note=note: (
                         self.share(float(p), right, n, note),
                         self.say(int(m) == n, note),
                     ),
-                    "no samples": lambda n=n: self.say(n == 0, note),
+                    "no samples": lambda n=n, note=note: self.say(n == 0, note),
                 },
             )
 
