@@ -12,7 +12,8 @@ setup: $(READY)
 
 $(READY): setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[all,torch,dev]'
+	@echo "Installing PyTorch, the solvers and tools into $(VENV); this takes some minutes."
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --editable '.[all,torch,dev]'
 	touch $(READY)
 
 demo: $(READY)

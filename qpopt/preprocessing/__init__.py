@@ -4,6 +4,7 @@
 """
 
 from qpopt.preprocessing.bias import center_from_sums, locality_from_sums
+from qpopt.preprocessing.sharing import sharing_advice
 from qpopt.preprocessing.similarity import auroc_from_histograms, pearson_from_sums
 from qpopt.problem.validation import check_counts
 
@@ -13,4 +14,5 @@ __all__ = [
     "check_counts",
     "locality_from_sums",
     "pearson_from_sums",
+    "sharing_advice",
 ]

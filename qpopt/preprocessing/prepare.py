@@ -14,11 +14,14 @@ from qpopt.io.json_values import freeze
 from qpopt.preprocessing.bias import scale_bias
 from qpopt.preprocessing.epsilon import clique_threshold
 from qpopt.preprocessing.redundancy import redundancy as cosine_redundancy
+from qpopt.preprocessing.sharing import sharing_advice
 from qpopt.problem import validation
 from qpopt.problem.instance import Instance
 
 SIMILARITY_TOTAL = 1000.0
 """Z of a solution in which every assigned entry of A is the largest one."""
+MANY_CLASSES = 2
+"""Classes a feature above which A looks as if it were transposed."""
 
 logger = logging.getLogger("qpopt")
 
@@ -50,7 +53,8 @@ def prepare(
     b
         Raw bias, one value per feature; None for no bias.
     n_select, n_per_class
-        How many features to select, and how many of them every class gets.
+        How many features to select, and how many of them every class gets. With `n_select` well
+        below the number of classes every feature serves several; a warning says where few do.
     bias_scale
         λ, the largest absolute bias.
     redundancy
@@ -87,6 +91,14 @@ def prepare(
     n_select, n_per_class, included, excluded = validation.check_counts(
         n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
     )
+    if n_classes > MANY_CLASSES * n_features:
+        logger.warning(
+            "A has %d classes (rows) and only %d features (columns); is it transposed?",
+            n_classes,
+            n_features,
+        )
+    if advice := sharing_advice(n_classes, n_select, n_per_class):
+        logger.warning("%s", advice)
     seed = validation.whole_number("seed", seed, error=InvalidInstance)
     for label, scale in (("bias_scale", bias_scale), ("redundancy", redundancy)):
         validation.number(label, scale, least=0.0, error=InvalidInstance)

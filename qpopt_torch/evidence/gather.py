@@ -14,6 +14,7 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
 from qpopt_torch.evidence.top_samples import TopSamples
@@ -109,6 +110,8 @@ class Evidence:
         For every selected feature, the samples where it is highest, at most two of one class.
     wrong, right
         The wrong decisions with the largest lead over the true class, and right ones by chance.
+    floors
+        The least value that the network can give a feature, as after ReLU; -inf if there is none.
     """
 
     names: Names
@@ -121,6 +124,7 @@ class Evidence:
     of_feature: tuple[tuple[int, ...], ...]
     wrong: tuple[int, ...]
     right: tuple[int, ...]
+    floors: NDArray[np.float64]
 
     def __repr__(self) -> str:
         n_classes, n_select = self.assignment.shape
@@ -227,6 +231,7 @@ class _Gathering:
         self.labels: list[Tensor] = []
         self.predictions: list[Tensor] = []
         self.values: list[NDArray[np.float32]] = []
+        self.floors = Floors(model.sparse_head)
         self.n_seen = 0
         self.chance = np.random.default_rng(0)
 
@@ -239,6 +244,7 @@ class _Gathering:
         self.predictions.append(predictions)
         self.values.append(values.astype(np.float32))
         self._offer_features(first, values, labels)
+        self.floors.add(seen)
         pairs = zip(labels.tolist(), predictions.tolist(), strict=True)
         for i, (label, prediction) in enumerate(pairs):
             self.by_class.offer(label, logits[i, label], first + i)
@@ -278,4 +284,5 @@ class _Gathering:
             tuple(self.by_feature.of(column) for column in range(n_select)),
             self.decisions.of(WRONG),
             self.decisions.of(RIGHT),
+            self.floors.values(),
         )

@@ -40,6 +40,7 @@ class Names:
             raise ModelError(f"There are {len(self.classes)} class names for {n_classes} classes.")
         self.selection = tuple(model.selection.tolist())
         self.features = tuple(model.feature_name(d) for d in self.selection)
+        self.adapter = model.sparse_head.adapter
 
     def class_number(self, c: int | str) -> int:
         """Return the number of a class given by number or name."""

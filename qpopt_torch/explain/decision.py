@@ -16,8 +16,10 @@ from qpopt_torch.evidence.gather import Evidence, Sample, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.explain import decision_terms as terms
+from qpopt_torch.explain.counterfactuals import Change, Move, Reach, change_to
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
+from qpopt_torch.explain.rounding import signed
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -48,7 +50,7 @@ class Decision(Explanation):
     names: Names
     sample: Sample
     sums: tuple[terms.Sum, ...]
-    changes: tuple[terms.Change, ...]
+    changes: tuple[Change, ...]
     limits: NDArray[np.float64] | None = None
     misleading: terms.Misleading | None = None
 
@@ -89,8 +91,19 @@ class Decision(Explanation):
                 {
                     "rival": classes[change.rival],
                     "lead": change.lead,
-                    "lower": [features[j] for j in change.lower],
-                    "raise": [features[j] for j in change.raise_],
+                    "ways": [
+                        [
+                            {
+                                "feature": self.names.selection[move.column],
+                                "name": features[move.column],
+                                "by_more_than": move.by,
+                                "reach": move.reach.name.lower(),
+                            }
+                            for move in way
+                        ]
+                        for way in change.ways
+                    ],
+                    "more": change.n_more,
                 }
                 for change in self.changes
             ],
@@ -102,18 +115,13 @@ class Decision(Explanation):
         features, classes = self.names.features, self.names.classes
         lines = []
         for total in self.sums:
+            logit, shown = total.shown
             added = " ".join(
-                f"{value:+.2f} ({features[j]})"
-                for j, value in zip(total.columns, total.values, strict=True)
+                f"{signed(value)} ({features[j]})"
+                for j, value in zip(total.columns, shown, strict=True)
             )
-            lines.append(f"{classes[total.number]}: {total.logit:.2f} = {added}")
-        for change in self.changes:
-            ways = [f"{features[j]} lower" for j in change.lower]
-            ways += [f"{features[j]} higher" for j in change.raise_]
-            lines.append(
-                f"{classes[change.rival]} would win with {' or '.join(ways)} by more than "
-                f"{change.lead:.2f}."
-            )
+            lines.append(f"{classes[total.number]}: {logit / 100:.2f} = {added}")
+        lines += [self._said(change) for change in self.changes]
         if self.misleading is not None and self.label is not None:
             wrong = self.misleading
             lines.append(
@@ -121,6 +129,44 @@ class Decision(Explanation):
                 f"{classes[self.label]} usually {wrong.usual:+.2f}."
             )
         return "\n".join(lines)
+
+    def shown_value(self, move: Move, rival: int) -> int:
+        """Return the value of a feature to change, in hundredths, as the sum of its class has it.
+
+        What is to rise is a feature of the rival; what is to fall, mostly of the predicted class.
+        """
+        for total in self.sums:
+            if move.column in total.columns and (move.by < 0 or total.number == rival):
+                return total.shown[1][total.columns.index(move.column)]
+        return round(100 * float(self.sample.values[move.column]))
+
+    def _said(self, change: Change) -> str:
+        """Say what would have to change for one rival."""
+        features, classes = self.names.features, self.names.classes
+        lead = self.sums[0].shown[0] - self._total(change.rival)
+        begin = (
+            f"{classes[change.rival]} is {lead / 100:.2f} behind "
+            f"{classes[self.sums[0].number]} and would win with "
+        )
+        if not change.ways:
+            return f"{begin}no change of one or two features."
+
+        def said(move: Move) -> str:
+            moved = "lower" if move.by < 0 else "higher"
+            limit = "" if move.limit is None else f" {move.limit:+.2f}"
+            note = {Reach.UNSEEN: f" (samples reach{limit})"}
+            note |= {Reach.IMPOSSIBLE: f" (impossible: at least{limit})"}
+            by = f"{abs(move.shown) / 100:.2f}"
+            return f"{features[move.column]} {moved} by more than {by}{note.get(move.reach, '')}"
+
+        if len(change.ways[0]) > 1:
+            return f"{begin}no single feature, but {' and '.join(map(said, change.ways[0]))}."
+        more = f", or {change.n_more} more" if change.n_more else ""
+        return f"{begin}{' or '.join(said(move) for (move,) in change.ways)}{more}."
+
+    def _total(self, number: int) -> int:
+        """Return the sum of a shown class in hundredths."""
+        return next(total.shown[0] for total in self.sums if total.number == number)
 
     def figure(self) -> tuple[Any, Any]:
         """Draw a row for each class: the input, its features as heat maps, and the sum."""
@@ -215,7 +261,7 @@ def decision_on(
     if known and sample.label not in shown:
         shown.append(sample.label)
     sums = tuple(terms.sum_of(sample, assignment, c) for c in shown)
-    changes = tuple(terms.change_to(sample, assignment, c) for c in shown[1:])
+    changes = tuple(change_to(sample, assignment, c, evidence) for c in shown[1:])
     if evidence is None:
         return Decision(names, sample, sums, changes)
     misled = terms.misleading_feature(sample, assignment, evidence.class_means) if known else None

@@ -1,4 +1,4 @@
-"""What a decision is made of: sums of feature values, what would change it, what misled."""
+"""What a decision is made of: sums of feature values, and what misled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt_torch.evidence.gather import Sample, columns_in
+from qpopt_torch.explain.rounding import add_up
 
 
 @dataclass(frozen=True)
@@ -31,26 +32,10 @@ class Sum:
         """The sum."""
         return float(sum(self.values))
 
-
-@dataclass(frozen=True)
-class Change:
-    """What would have to change for a rival to win.
-
-    Parameters
-    ----------
-    rival
-        The class.
-    lead
-        The logit of the predicted class minus that of the rival.
-    lower, raise_
-        Features of the predicted class alone and of the rival alone, as columns. Lowering one of
-        the former, or raising one of the latter, by more than `lead` changes the decision.
-    """
-
-    rival: int
-    lead: float
-    lower: tuple[int, ...]
-    raise_: tuple[int, ...]
+    @property
+    def shown(self) -> tuple[int, tuple[int, ...]]:
+        """The sum and its terms in hundredths, as they are shown: they add up."""
+        return add_up(self.values)
 
 
 @dataclass(frozen=True)
@@ -80,13 +65,6 @@ def sum_of(sample: Sample, assignment: NDArray[np.bool_], c: int) -> Sum:
     return Sum(c, columns, tuple(float(sample.values[j]) for j in columns))
 
 
-def change_to(sample: Sample, assignment: NDArray[np.bool_], rival: int) -> Change:
-    """Return what would have to change for a rival of the predicted class to win."""
-    own, other = assignment[sample.prediction], assignment[rival]
-    lead = own @ sample.values - other @ sample.values
-    return Change(rival, float(lead), columns_in(own & ~other), columns_in(other & ~own))
-
-
 def misleading_feature(
     sample: Sample, assignment: NDArray[np.bool_], class_means: NDArray[np.float64]
 ) -> Misleading | None:
@@ -94,7 +72,7 @@ def misleading_feature(
 
     The lead of the predicted class over the true one is a sum over the features in which the two
     differ. Each is compared with its mean in the true class; the largest deviation in favour of
-    the predicted class is the answer.
+    the predicted class is the answer. There is none where all features are as usual or better.
     """
     if sample.label == sample.prediction or np.isnan(class_means[sample.label]).any():
         return None
@@ -102,6 +80,8 @@ def misleading_feature(
     sign = assignment[sample.prediction].astype(int) - assignment[sample.label].astype(int)
     pushed = np.where(sign == 0, -np.inf, sign * (sample.values - usual))
     column = int(pushed.argmax())
+    if pushed[column] <= 0:
+        return None
     return Misleading(
         column, float(sample.values[column]), float(usual[column]), bool(sign[column] > 0)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
@@ -28,7 +29,7 @@ def build(name: str, n_classes: int) -> nn.Module:
     ----------
     name
         `torchvision:resnet50`, `timm:convnext_tiny`, or `package.module:function`, a function
-        that returns the model and may take `num_classes`.
+        (installed, or in the current folder) that returns the model and may take `num_classes`.
     n_classes
         The number of classes.
 
@@ -44,12 +45,19 @@ def build(name: str, n_classes: int) -> nn.Module:
             "package.module:function."
         )
     place = {"torchvision": "torchvision.models"}.get(source, source)
+    # A command, unlike python -m, does not look into the current folder by itself.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     try:
         module = import_module(place)
     except Exception as error:  # a package may fail in its own way, with whatever error
         hint = f" Install it: pip install {source}."
         if not isinstance(error, ImportError):
-            hint = " The torchvision installed may not belong to this version of torch."
+            hint = (
+                " The torchvision installed belongs to another build of torch; install a pair of "
+                "one build, for example pip install torch torchvision --index-url "
+                "https://download.pytorch.org/whl/cpu."
+            )
         raise ModelError(
             f"Cannot import {place}: {type(error).__name__}: {error}."
             f"{hint if source in ('torchvision', 'timm') else ''}"

@@ -14,7 +14,7 @@ import qpopt
 from qpopt import Instance, Solution, TracePoint
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.io import AnyPath
-from qpopt.preprocessing import check_counts
+from qpopt.preprocessing import check_counts, sharing_advice
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import begin, require_rereadable
 from qpopt_torch.data.seeding import seeded
@@ -64,7 +64,8 @@ def sparsify(
     loader
         Training batches of inputs and labels.
     n_select, n_per_class
-        How many features to keep, and how many of them every class gets.
+        How many features to keep, and how many of them every class gets. With `n_select` well
+        below the number of classes every feature serves several; a warning says where few do.
     val_loader
         Batches on which the accuracy is measured.
     statistics_loader
@@ -120,6 +121,7 @@ def sparsify(
     stored = None if folder is None else folder / "solution.json"
     solution = _solution(instance, stored, {**solving, "progress": progress})
     sparse = SparseClassifier.from_solution(model, solution, statistics)
+    _advise(instance, sparse)
 
     def epoch(record: dict[str, float], step: int) -> None:
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
@@ -197,6 +199,15 @@ def solved(instance: Instance, options: Mapping[str, Any]) -> Solution:
             f"{solution.status}. Give it more time with solve={{'time_limit': …}}."
         )
     return solution
+
+
+def _advise(instance: Instance, sparse: SparseClassifier) -> None:
+    """Say it where few features are shared, unless the counts alone made `prepare` say it."""
+    counts = (instance.n_classes, instance.n_select, instance.n_per_class)
+    n_single = int((sparse.assignment.sum(axis=0) <= 1).sum())
+    advice = sharing_advice(*counts, n_single)
+    if advice and not sharing_advice(*counts) and ranks.is_first():
+        logger.warning("%s", advice)
 
 
 def _solution(instance: Instance, stored: Path | None, options: Mapping[str, Any]) -> Solution:

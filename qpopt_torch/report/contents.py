@@ -11,7 +11,9 @@ import numpy as np
 
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Evidence, Sample
-from qpopt_torch.explain.decision_terms import misleading_feature
+from qpopt_torch.explain.counterfactuals import Change, Move
+from qpopt_torch.explain.decision import Decision, decision_on
+from qpopt_torch.explain.decision_terms import Sum, sum_of
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
 from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
@@ -48,11 +50,13 @@ def contents(
         "features": _features(gallery, number),
         "assignment": [np.flatnonzero(row).tolist() for row in gallery.assignment],
         "means": [[_rounded(value) for value in row] for row in means],
-        "wrong": [
-            {"sample": number(decisions, i), **_misled(decisions.samples[i], gallery)}
-            for i in decisions.wrong
-        ],
-        "right": [{"sample": number(decisions, i)} for i in decisions.right],
+        **{
+            kind: [
+                {"sample": number(decisions, i), **_decision(decisions.samples[i], gallery)}
+                for i in members
+            ]
+            for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
+        },
         "confusions": _confusions(decisions),
         **_map(gallery),
     }
@@ -69,6 +73,10 @@ def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[s
             "n": int(counts[c]),
             "right": int(hits[c]),
             "samples": [number(gallery, i) for i in gallery.of_class[c]],
+            "sums": [
+                _shown(sum_of(gallery.samples[i], gallery.assignment, c))
+                for i in gallery.of_class[c]
+            ],
         }
         for c, name in enumerate(gallery.names.classes)
     ]
@@ -89,16 +97,56 @@ def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
                 "others": list(found.others),
                 "modes": [[_rounded(value, 4) for value in mode] for mode in found.modes],
                 "contrastiveness": _rounded(100 * (1 - found.overlap), 1),
+                **_mixture(gallery, column),
             }
         )
     return features
 
 
-def _misled(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
-    found = misleading_feature(sample, gallery.assignment, gallery.class_means)
-    if found is None:
+def _mixture(gallery: Evidence, column: int) -> dict[str, Any]:
+    """Return what an adapter made a feature of; nothing without one."""
+    if (adapter := gallery.names.adapter) is None:
         return {}
-    return {"feature": found.column, "usual": _rounded(found.usual), "fired": found.fired}
+    parts = zip(adapter.part_features[column], adapter.part_shares[column], strict=True)
+    return {
+        "correlation": _rounded(float(adapter.correlation[column])),
+        "parts": [[int(d), _rounded(100 * float(share), 1)] for d, share in parts],
+        "mixed": len(adapter.mean),
+    }
+
+
+def _decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
+    """Return the sums of a decision, what would change it and what misled, as they are shown."""
+    found = decision_on(sample, gallery.assignment, gallery.names, gallery)
+    entry: dict[str, Any] = {
+        "sums": [[total.number, *_shown(total)] for total in found.sums],
+        "changes": [_change(found, change) for change in found.changes],
+    }
+    if (wrong := found.misleading) is not None:
+        entry["feature"], entry["fired"] = wrong.column, wrong.fired
+        entry["usual"] = _rounded(wrong.usual)
+    return entry
+
+
+def _shown(total: Sum) -> list[Any]:
+    """Return a sum and its terms, rounded so that they add up."""
+    logit, terms = total.shown
+    return [logit / 100, [term / 100 for term in terms]]
+
+
+def _change(decision: Decision, change: Change) -> list[Any]:
+    """Return the rival, the ways in which it would win, how many more there are, and what is idle.
+
+    A way is a list of features, each with the change, the value after it, and what limits it.
+    """
+
+    def described(move: Move) -> list[Any]:
+        to = decision.shown_value(move, change.rival) + move.shown
+        limit = None if move.limit is None else _rounded(move.limit)
+        return [move.column, move.shown / 100, to / 100, int(move.reach), limit]
+
+    ways = [[described(move) for move in way] for way in change.ways]
+    return [change.rival, ways, change.n_more, list(change.idle)]
 
 
 def _confusions(decisions: Evidence) -> list[list[int]]:

@@ -19,7 +19,13 @@ from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
-from qpopt_torch.report.overview import metric_rows, setting_rows, solve_rows, trace_points
+from qpopt_torch.report.overview import (
+    metric_rows,
+    setting_rows,
+    sharing,
+    solve_rows,
+    trace_points,
+)
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 MAX_BYTES = 25_000_000
@@ -95,6 +101,7 @@ def write_report(
         metrics=metric_rows(metrics, dense),
         measured=metrics,
         dense=dense,
+        sharing=sharing(model),
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
         data=contents(gallery or decisions, decisions, max_bytes, params or PageParams()),
@@ -122,6 +129,7 @@ def _render(**values: Any) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment.from_string(asset("page.html")).render(
         style=style,
         script=script,

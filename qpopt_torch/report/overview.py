@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from qpopt import __version__
+from qpopt.preprocessing import sharing_advice
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -24,6 +25,15 @@ def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]
         for key, value in metrics.percent().items()
         if value is not None
     ]
+
+
+def sharing(model: SparseClassifier) -> dict[str, Any]:
+    """Return how many classes a feature serves, how many serve one at most, and advice."""
+    n_classes, n_select = model.assignment.shape
+    served = model.assignment.sum(axis=0)
+    n_single = int((served <= 1).sum())
+    advice = sharing_advice(n_classes, n_select, served.sum() / n_classes, n_single)
+    return {"mean": float(served.mean()), "single": n_single, "advice": advice}
 
 
 def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:

@@ -7,6 +7,11 @@ import torch.nn.functional as F
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+PARTS = 3
+"""How many features of a mixture are named."""
+SLOPE_SAMPLES = 32
+"""Samples over which the slopes of an adapter that is not linear are averaged."""
+
 
 class Adapter(nn.Module):
     """Mixes all features of a network into the selected ones.
@@ -28,6 +33,9 @@ class Adapter(nn.Module):
     mean: Tensor
     std: Tensor
     selection: Tensor
+    correlation: Tensor
+    part_features: Tensor
+    part_shares: Tensor
 
     def __init__(
         self, mean: ArrayLike, std: ArrayLike, selection: ArrayLike, *, hidden: int = 0
@@ -49,6 +57,45 @@ class Adapter(nn.Module):
             last = nn.Linear(hidden, n_select, bias=False)
             nn.init.zeros_(last.weight)
             self.mlp = nn.Sequential(nn.Linear(n_features, hidden), nn.ReLU(), last)
+        n_parts = min(PARTS, n_features)
+        self.register_buffer("correlation", torch.ones(n_select))
+        self.register_buffer("part_features", torch.zeros(n_select, n_parts, dtype=torch.int64))
+        self.register_buffer("part_shares", torch.zeros(n_select, n_parts))
+        self.describe(self.mean.expand(1, -1))
+
+    @torch.no_grad()
+    def describe(self, received: Tensor) -> None:
+        """Write down what the mixtures have become, in three buffers that are saved with them.
+
+        `correlation` is that of every mixture with the feature that it started from.
+        `part_features` and `part_shares` name the features that it follows most: its mean absolute
+        slopes, all in deviations, as shares of their sum. Those of a linear adapter are its
+        weights.
+
+        Parameters
+        ----------
+        received
+            Features of samples, N × n_features.
+        """
+        if len(received) > 1:
+            pair = (received[:, self.selection], self(received))
+            first, second = (values.double() - values.double().mean(0) for values in pair)
+            sizes = first.norm(dim=0) * second.norm(dim=0)
+            self.correlation.copy_((first * second).sum(0) / sizes.clamp_min(1e-12))
+        slopes = self._slopes(received[:SLOPE_SAMPLES])
+        shares = slopes / slopes.sum(1, keepdim=True).clamp_min(1e-12)
+        top = shares.topk(self.part_shares.shape[1], dim=1)
+        self.part_features.copy_(top.indices)
+        self.part_shares.copy_(top.values)
+
+    def _slopes(self, received: Tensor) -> Tensor:
+        """Return the mean absolute slope of every mixture in every feature, in deviations."""
+        if self.mlp is None:
+            return self.linear.weight.abs()
+        inner, _, outer = self.mlp
+        on = inner((received.to(self.mean.dtype) - self.mean) / self.std) > 0
+        bent = (outer.weight * sample @ inner.weight for sample in on)
+        return torch.stack([(self.linear.weight + each).abs() for each in bent]).mean(0)
 
     def blur(self, received: Tensor, chance: float) -> Tensor:
         """Return features of which some, by chance, are replaced by their mean."""

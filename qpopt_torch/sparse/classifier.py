@@ -23,6 +23,9 @@ from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
 from qpopt_torch.sparse.storage import SOLUTION, made_folder, opened_model, save_model
 from qpopt_torch.statistics.statistics import Statistics
 
+MIXED = 0.8
+"""Correlation with the feature it started from below which a mixture has a name of its own."""
+
 
 class SparseClassifier(nn.Module):
     """A copy of a model in which the head is replaced by a `SparseHead`.
@@ -132,8 +135,15 @@ class SparseClassifier(nn.Module):
         return tuple(self.selection[self.assignment[number]].tolist())
 
     def feature_name(self, d: int) -> str:
-        """Return what a feature, by its index in the dense model, is called."""
-        return self.feature_names.get(int(d), f"Feature {d}")
+        """Return what a feature, by its index in the dense model, is called.
+
+        A mixture that has little to do with the feature it started from is not called after it.
+        """
+        plain, adapter = f"Feature {d}", self.sparse_head.adapter
+        column = np.flatnonzero(self.selection == int(d))
+        if adapter is not None and len(column) and adapter.correlation[column[0]] < MIXED:
+            plain = f"Mixture {column[0] + 1}"
+        return self.feature_names.get(int(d), plain)
 
     def rename_features(self, names: Mapping[int, str]) -> None:
         """Give features names, which explanations show and `save` keeps.

@@ -27,9 +27,9 @@ function classesView() {
 function classView(c) {
   const entry = DATA.classes[c], columns = DATA.assignment[c];
   const heading = columns.map((j) => h("th", { scope: "col" }, featureLink(j)));
-  const rows = entry.samples.map((id) => h("tr", null,
-    h("td", null, tile(id, null, "score ", h("b", null, signed(score(DATA.samples[id], c), 1)))),
-    columns.map((j) => h("td", null, valueTile(id, j)))));
+  const rows = entry.samples.map((id, row) => h("tr", null,
+    h("td", null, tile(id, null, "score ", h("b", null, signed(entry.sums[row][0])))),
+    columns.map((j, i) => h("td", null, valueTile(id, j, entry.sums[row][1][i])))));
   const near = sharedWith(c).slice(0, 6);
   const confused = DATA.confusions.filter(([label]) => label === c).slice(0, 8);
   return [
@@ -37,7 +37,7 @@ function classView(c) {
     h("h2", { tabindex: -1 }, entry.name),
     h("p", { class: "lede" }, entry.n ? `${entry.right} of ${entry.n} samples recognised. ` : "",
       `Its score is the sum of ${plural(columns.length, "feature")}.`),
-    rows.length ? [h("h3", null, "What the model sees in it"), scrolling("Samples and heat maps of the features",
+    rows.length ? [h("h3", null, "What the model sees in it"), mapless(), scrolling("Samples and heat maps of the features",
       h("table", { class: "grid" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, "Highest scores"), heading)), h("tbody", null, rows)))] : null,
     h("h3", null, "Its features"),
     h("ul", { class: "parts" }, columns.map((j) => classPart(c, j))),

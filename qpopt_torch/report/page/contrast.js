@@ -14,13 +14,13 @@ function contrastView(a, b) {
   const onlyB = DATA.assignment[b].filter((j) => !has(a, j));
   const both = DATA.assignment[a].filter((j) => has(b, j));
   const mistakes = DATA.confusions.filter(([x, y]) => (x === a && y === b) || (x === b && y === a))
-    .map(([x, y, n]) => `${className(x)} was taken for ${className(y)} ${plural(n, "time")}.`).join(" ");
+    .map(([x, y, n]) => `${plural(n, "sample")} of ${className(x)} ${n === 1 ? "was" : "were"} taken for ${className(y)}.`).join(" ");
   return [
     h("h2", { tabindex: -1 }, "Contrast"),
     h("div", { class: "controls" }, firstLabel, secondLabel, swap),
     a === b ? h("p", null, "Choose two different classes.") : [
       h("p", { class: "lede", role: "status" }, `They share ${both.length} of ${DATA.assignment[a].length} features.`, mistakes ? ` ${mistakes}` : ""),
-      h("h3", null, "What tells them apart"), contrastGrid([...onlyA, ...onlyB], a, b),
+      mapless(), h("h3", null, "What tells them apart"), contrastGrid([...onlyA, ...onlyB], a, b),
       both.length ? [h("h3", null, "What they share"), contrastGrid(both, a, b)] : null,
     ],
   ];
@@ -32,12 +32,13 @@ function contrastGrid(features, a, b) {
   const cells = (c, j) => samples(c).map((id) => h("td", null, valueTile(id, j)));
   const gap = () => h("td", { class: "gap", "aria-hidden": "true" });
   const owner = (j) => (has(a, j) && has(b, j) ? "of both" : `of ${className(has(a, j) ? a : b)}`);
-  const usual = (c, j) => (DATA.means[c][j] === null ? "–" : signed(DATA.means[c][j], 1));
+  const usual = (c, j) => (DATA.means[c][j] === null ? "–" : signed(DATA.means[c][j]));
   return scrolling("Heat maps of the features on samples of both classes", h("table", { class: "grid contrast" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Feature"),
       h("th", { scope: "colgroup", colspan: Math.max(1, samples(a).length) }, classLink(a)), gap(),
       h("th", { scope: "colgroup", colspan: Math.max(1, samples(b).length) }, classLink(b)))),
-    h("tbody", null, features.map((j) => h("tr", { "data-feature": j },
+    h("tbody", null, DATA.grid.length ? null : h("tr", null, h("td", null), samples(a).map((id) => h("td", null, tile(id, null))), gap(), samples(b).map((id) => h("td", null, tile(id, null)))),
+      features.map((j) => h("tr", { "data-feature": j },
       h("th", { scope: "row" }, featureLink(j), h("small", null, owner(j)), h("small", null, `usually ${usual(a, j)} | ${usual(b, j)}`)),
       cells(a, j), gap(), cells(b, j))))));
 }

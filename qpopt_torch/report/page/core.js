@@ -22,15 +22,13 @@ const featureName = (j) => DATA.features[j].name;
 const classLink = (c, text) => h("a", { href: `#/class/${c}` }, text || className(c));
 const featureLink = (j, text) => h("a", { href: `#/feature/${j}` }, text || featureName(j));
 const signed = (value, digits = 2) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
-const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %` : "no samples");
+// All and none are said only where it is all or none.
+const percent = (part, whole) => (part === 0 || part === whole ? `${part ? 100 : 0} %` : `${Math.min(99, Math.max(1, Math.round((100 * part) / whole)))} %`);
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many || one + "s"}`;
 const has = (c, j) => DATA.assignment[c].includes(j);
 
 const usersOf = DATA.features.map(() => []);
 DATA.assignment.forEach((columns, c) => columns.forEach((j) => usersOf[j].push(c)));
-
-// The score of a class is the sum of the values of its features.
-const score = (sample, c) => DATA.assignment[c].reduce((sum, j) => sum + sample.z[j], 0);
 
 function sharedWith(c) {
   // Other classes by how many features they have in common with c.

@@ -4,7 +4,7 @@ const PAGE = 24;
 function misled(entry) {
   const sample = DATA.samples[entry.sample];
   if (entry.feature === undefined) return null;
-  const value = signed(sample.z[entry.feature], 1), usual = signed(entry.usual, 1);
+  const value = signed(sample.z[entry.feature]), usual = signed(entry.usual);
   return entry.fired
     ? [featureLink(entry.feature), ` of ${className(sample.pred)} is ${value}; in ${className(sample.label)} it is usually ${usual}.`]
     : [featureLink(entry.feature), ` of ${className(sample.label)} is only ${value}; it is usually ${usual}.`];
@@ -15,7 +15,7 @@ function decisionCard(kind, entry) {
   const shown = entry.feature === undefined ? null : entry.feature;
   return h("li", null, h("a", { href: `#/decision/${kind}/${entry.place}`, "aria-label": `Decision on sample ${sample.index}` }, picture(entry.sample, shown)),
     kind === "wrong"
-      ? [h("div", { class: "card-title" }, className(sample.label), h("div", { class: "wrong" }, "taken for ", className(sample.pred))), h("div", { class: "note" }, "Misled by ", misled(entry))]
+      ? [h("div", { class: "card-title" }, className(sample.label), h("div", { class: "wrong" }, "taken for ", className(sample.pred))), misled(entry) ? h("div", { class: "note" }, "Misled by ", misled(entry)) : null]
       : h("div", { class: "card-title" }, className(sample.label), h("div", { class: "right note" }, "recognised")));
 }
 
@@ -46,31 +46,50 @@ function decisionsView() {
 
 function decisionView(kind, place) {
   const entry = DATA[kind][place], sample = DATA.samples[entry.sample];
-  const ranked = DATA.classes.map((_, c) => c).filter((c) => c !== sample.pred).sort((x, y) => score(sample, y) - score(sample, x));
-  const shown = [sample.pred, ...ranked.slice(0, 2)];
-  if (!shown.includes(sample.label)) shown.push(sample.label);
-  const range = valueRange(sample, shown);
+  const sums = entry.sums.map(([c, total, terms]) => ({ class: c, total, terms }));
+  const range = valueRange(sums);
   const isRight = sample.label === sample.pred;
   const note = (c) => (c === sample.pred ? "predicted" : c === sample.label ? "true class" : "rival");
+  const missed = entry.changes.filter(([rival]) => rival === sample.label);
+  const others = entry.changes.filter(([rival]) => rival !== sample.label);
   return [
     h("a", { class: "back", href: "#/decisions" }, "← All decisions"),
     h("h2", { tabindex: -1 }, className(sample.label), isRight ? "" : h("span", { class: "wrong" }, ` taken for ${className(sample.pred)}`)),
     h("p", { class: "lede" }, `Sample ${sample.index}. The class with the highest sum wins.`),
     misled(entry) ? h("p", { class: "callout" }, h("b", null, "What misled: "), misled(entry)) : null,
     h("div", { class: "decision" }, tile(entry.sample, null),
-      h("div", { class: "sums" }, shown.map((c) => sumTable(sample, c, range, entry.feature, note(c))))),
-    h("h3", null, "Where the features fire"),
-    scrolling("Heat maps of the features of each class", h("table", { class: "grid" }, h("tbody", null, shown.map((c) => h("tr", null,
-      h("th", { scope: "row" }, classLink(c), h("small", null, note(c))),
-      DATA.assignment[c].map((j) => h("td", null, tile(entry.sample, j, featureLink(j), " ", h("b", null, signed(sample.z[j])))))))))),
-    h("h3", null, "What would have to change"),
-    h("ul", null, shown.slice(1).map((c) => h("li", null, change(sample, c)))),
+      h("div", { class: "sums" }, sums.map((sum) => sumTable(sum, range, entry.feature, note(sum.class))))),
+    DATA.grid.length ? [h("h3", null, "Where the features fire"),
+      scrolling("Heat maps of the features of each class", h("table", { class: "grid" }, h("tbody", null, sums.map((sum) => h("tr", null,
+        h("th", { scope: "row" }, classLink(sum.class), h("small", null, note(sum.class))),
+        DATA.assignment[sum.class].map((j, i) => h("td", null, tile(entry.sample, j, featureLink(j), " ", h("b", null, signed(sum.terms[i]))))))))))] : null,
+    missed.length ? [h("h3", null, "What it would have taken"), missed.map((change) => changeView(sums, change))] : null,
+    others.length ? [h("h3", null, "What would have to change"), others.map((change) => changeView(sums, change))] : null,
+    entry.changes.length ? h("p", { class: "note" }, "Each change is by itself, all else as it is, and the class named then has the highest sum of all classes. Numbers are rounded to 0.01.") : null,
   ];
 }
 
-function change(sample, c) {
-  const lead = Math.max(0, score(sample, sample.pred) - score(sample, c)).toFixed(2);
-  const lower = DATA.assignment[sample.pred].filter((j) => !has(c, j)), higher = DATA.assignment[c].filter((j) => !has(sample.pred, j));
-  const listed = (columns) => columns.map((j, i) => [i ? (i === columns.length - 1 ? " or " : ", ") : "", featureLink(j)]);
-  return [classLink(c), ` would win if `, listed(lower), lower.length ? " were lower" : "", lower.length && higher.length ? ", or " : "", listed(higher), higher.length ? " higher" : "", `, by more than ${lead} in all.`];
+const listed = (items) => items.map((item, i) => [i ? (i === items.length - 1 ? " or " : ", ") : "", item]);
+
+function changeView(sums, [rival, ways, more, idle]) {
+  const [winner, other] = [sums[0], sums.find((sum) => sum.class === rival)];
+  const lead = Math.abs(winner.total - other.total).toFixed(2);
+  const begin = [classLink(rival), ` is ${lead} behind `, classLink(winner.class), ". "];
+  if (!ways.length) return h("div", { class: "change" }, h("p", null, begin, "No change of one or two features would make it win."));
+  if (ways[0].length > 1) {
+    return h("div", { class: "change" }, h("p", null, begin, "No single feature would make it win; this pair is the smallest change that would:"),
+      h("ul", null, h("li", null, ways[0].map((move, i) => [i ? ", and " : "", moved(move)]))));
+  }
+  return h("div", { class: "change" }, h("p", null, begin, "It would win with any one of these:"),
+    h("ul", null, ways.map(([move]) => h("li", null, moved(move)))),
+    more || idle.length ? h("p", { class: "note" }, more ? `${plural(more, "other feature")} would do, too. ` : "",
+      idle.length ? ["No change of ", listed(idle.map((j) => featureLink(j))), " alone would: a third class stays ahead."] : null) : null);
+}
+
+function moved([feature, by, to, reach, limit]) {
+  const size = Math.abs(by).toFixed(2);
+  const text = by < 0 ? ` lower by more than ${size}, below ${signed(to)}` : ` higher by more than ${size}, above ${signed(to)}`;
+  const [end, far] = by < 0 ? ["lowest", "least value"] : ["highest", "largest value"];
+  const mark = [null, `no sample goes there: the ${end} is ${signed(limit)}`, `impossible: its ${far} is ${signed(limit)}`][reach];
+  return [featureLink(feature), text, mark ? h("span", { class: "note" }, ` (${mark})`) : null];
 }

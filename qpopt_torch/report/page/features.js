@@ -16,7 +16,7 @@ function featuresView() {
   };
   update("");
   return [h("h2", { tabindex: -1 }, "Features"),
-    h("div", { class: "controls" }, search("Find a feature or a class that uses it", update)), status, list];
+    h("div", { class: "controls" }, search("Find a feature or a class that uses it", update)), status, legend(), list];
 }
 
 function featureView(j) {
@@ -29,7 +29,9 @@ function featureView(j) {
   return [
     h("a", { class: "back", href: "#/features" }, "← All features"),
     h("h2", { tabindex: -1 }, feature.name),
-    h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. Number ${feature.index} of the dense model.`),
+    h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. `, feature.parts ? "" : `Number ${feature.index} of the dense model.`),
+    feature.parts ? h("p", null, `An adapter mixes it from ${feature.mixed} features of the frozen network, starting from feature ${feature.index}; its correlation with that is ${feature.correlation.toFixed(2)}. `,
+      `Its largest parts: ${feature.parts.map(([d, share]) => `feature ${d} (${share.toFixed(1)} %)`).join(", ")}.`) : null,
     h("details", null, h("summary", null, "Rename it, keep it or do without it"),
       h("pre", null, `sparse.rename_features({${feature.index}: "a name"})\nsparsify(…, include=[${feature.index}])\nsparsify(…, exclude=[${feature.index}])`)),
     h("div", { class: "feature-top" },

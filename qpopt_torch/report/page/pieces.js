@@ -47,18 +47,20 @@ function picture(id, j = null) {
 }
 
 const tile = (id, j, ...caption) => h("figure", { class: "tile" }, picture(id, j), caption.length ? h("figcaption", null, caption) : null);
-const valueTile = (id, j) => tile(id, j, h("b", null, signed(DATA.samples[id].z[j])));
-const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j], 1)));
+// Without maps all pictures of a sample are the same: there the value alone is shown.
+const valueTile = (id, j, value = DATA.samples[id].z[j]) => (DATA.grid.length ? tile(id, j, h("b", null, signed(value))) : h("b", { class: "value" }, signed(value)));
+const mapless = () => (DATA.grid.length ? null : h("p", { class: "note" }, "This model has no feature maps, so the values of the features are shown, not where they fire."));
+const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j])));
 
 function scrolling(label, ...children) {
   return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, children);
 }
 
-function sumTable(sample, c, range, marked, note) {
+function sumTable(sum, range, marked, note) {
   const [low, high] = range;
   const at = (value) => (100 * (value - low)) / (high - low || 1);
-  const rows = DATA.assignment[c].map((j) => {
-    const value = sample.z[j];
+  const rows = DATA.assignment[sum.class].map((j, i) => {
+    const value = sum.terms[i];
     const bar = h("span", { class: value >= 0 ? "up" : null });
     bar.style.left = `${at(Math.min(0, value))}%`;
     bar.style.width = `${at(Math.max(0, value)) - at(Math.min(0, value))}%`;
@@ -68,15 +70,21 @@ function sumTable(sample, c, range, marked, note) {
       h("th", { scope: "row" }, featureLink(j)), h("td", { class: "bar-cell", "aria-hidden": "true" }, bar, zero), h("td", null, signed(value)));
   });
   return h("table", { class: "sum" },
-    h("caption", null, classLink(c), note ? h("span", { class: "note" }, ` ${note}`) : null),
+    h("caption", null, classLink(sum.class), note ? h("span", { class: "note" }, ` ${note}`) : null),
     h("tbody", null, rows),
-    h("tfoot", null, h("tr", null, h("th", { scope: "row", colspan: 2 }, "adds up to"), h("td", null, signed(score(sample, c))))));
+    h("tfoot", null, h("tr", null, h("th", { scope: "row", colspan: 2 }, "adds up to"), h("td", null, signed(sum.total)))));
 }
 
-function valueRange(sample, classes) {
-  const values = classes.flatMap((c) => DATA.assignment[c].map((j) => sample.z[j]));
+function valueRange(sums) {
+  const values = sums.flatMap((sum) => sum.terms);
   return [Math.min(0, ...values), Math.max(0, ...values)];
 }
+
+const legend = () => h("p", { class: "legend" },
+  h("span", null, h("i", { class: "k-users" }), "classes that use it"),
+  h("span", null, h("i", { class: "k-others" }), "all others"),
+  h("span", null, h("i", { class: "k-line" }), "two modes fitted"),
+  h("span", null, "samples by value, heights by square root"));
 
 function histogram(j, withLegend) {
   const feature = DATA.features[j];
@@ -96,16 +104,12 @@ function histogram(j, withLegend) {
       svg("rect", { class: "users", x: i * step, y: height - all, width: step * 0.9, height: all - rest })];
   });
   const curve = svg("path", { d: points.map((value, i) => `${i ? "L" : "M"}${((i / 160) * width).toFixed(1)} ${(height - y(value)).toFixed(1)}`).join("") });
-  const label = `Values of ${feature.name} from ${signed(feature.low, 1)} to ${signed(feature.high, 1)}; contrastiveness ${feature.contrastiveness} %`;
+  const label = `Values of ${feature.name} from ${signed(feature.low)} to ${signed(feature.high)}; contrastiveness ${feature.contrastiveness} %`;
   return h("div", null,
     svg("svg", { class: "histogram", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, bars, feature.modes.length ? curve : null,
       svg("line", { x1: 0, x2: width, y1: height, y2: height })),
-    h("div", { class: "axis", "aria-hidden": "true" }, h("span", null, signed(feature.low, 1)), h("span", null, signed(feature.high, 1))),
-    withLegend ? h("p", { class: "legend" },
-      h("span", null, h("i", { class: "k-users" }), "classes that use it"),
-      h("span", null, h("i", { class: "k-others" }), "all others"),
-      h("span", null, h("i", { class: "k-line" }), "two modes fitted"),
-      h("span", null, "heights by square root")) : null);
+    h("div", { class: "axis", "aria-hidden": "true" }, h("span", null, signed(feature.low)), h("span", null, signed(feature.high))),
+    withLegend ? legend() : null);
 }
 
 function chips(classes, most = 10) {

@@ -172,3 +172,22 @@ def test_nan_is_named():
 def test_the_same_instance_from_the_same_input():
     once, again = (generate(64, 10, 8, 3, seed=4) for _ in range(2))
     assert once.fingerprint == again.fingerprint
+
+
+def test_a_matrix_that_looks_transposed_is_named(caplog):
+    A = np.random.default_rng(0).uniform(size=(20, 8))
+    prepare(A, n_select=6, n_per_class=3)
+    assert "A has 20 classes (rows) and only 8 features (columns); is it transposed?" in caplog.text
+    caplog.clear()
+    prepare(A[:16], n_select=6, n_per_class=3)
+    assert "transposed" not in caplog.text
+
+
+def test_few_shared_features_are_named(caplog):
+    """6 classes of 2 features each among 7: 12 / 7 classes a feature; with 6 features it is 2."""
+    A = np.random.default_rng(0).uniform(size=(6, 12))
+    prepare(A, n_select=7, n_per_class=2)
+    assert "a feature serves 1.71 classes on average. Set n_select to about 4;" in caplog.text
+    caplog.clear()
+    prepare(A, n_select=6, n_per_class=2)
+    assert "Little is shared" not in caplog.text

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 import safetensors.torch
 import torch
@@ -70,3 +72,10 @@ def test_a_package_that_breaks_while_it_is_imported(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModelError, match="Cannot import broken_package: RuntimeError: operator"):
         build("broken_package:model", 3)
+
+
+def test_a_module_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", [path for path in sys.path if path not in ("", ".")])
+    (tmp_path / "my_networks.py").write_text(f"from {HERE} import mlp as network")
+    monkeypatch.chdir(tmp_path)
+    assert build("my_networks:network", 3)[2].out_features == 3

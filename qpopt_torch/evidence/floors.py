@@ -1,0 +1,38 @@
+"""Floors: the least values that a network can give its features."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from qpopt_torch.network.observation import Features
+from qpopt_torch.sparse.sparse_head import SparseHead
+
+
+class Floors:
+    """Finds the features that come from ReLU, by their values, batch by batch.
+
+    Parameters
+    ----------
+    head
+        The head whose features are looked at.
+    """
+
+    def __init__(self, head: SparseHead) -> None:
+        self.head = head
+        self.least = torch.full((len(head.mean),), torch.inf, dtype=torch.float64)
+
+    def add(self, seen: Features) -> None:
+        """Look at the features of a batch and, if there are any, at their maps."""
+        for found in (seen.features, seen.maps):
+            if found is not None and len(found):
+                flat = found.detach().movedim(1, 0).flatten(1)
+                self.least = torch.minimum(self.least, flat.amin(1).double().cpu())
+
+    def values(self) -> NDArray[np.float64]:
+        """Return what no feature falls below, in standard units; -inf where there is nothing."""
+        # Nothing below 0, and 0 itself, bit for bit: that is ReLU, and never a mixture.
+        rectified = (self.least == 0).numpy() & (self.head.adapter is None)
+        zero = self.head.normalise(torch.zeros_like(self.head.mean)).double().cpu().numpy()
+        return np.where(rectified, zero, -np.inf)
