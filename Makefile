@@ -17,7 +17,7 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python examples/digits.py --report demo/report.html
+	$(BIN)/python examples/birds_demo.py --report demo/report.html
 
 # The small suite on all installed solvers; started again, it goes on where it stopped.
 bench: $(READY)

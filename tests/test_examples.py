@@ -127,3 +127,20 @@ def test_without_data_an_example_says_what_it_needs(name, contents, given, refus
 def test_a_file_that_lacks_something_is_named(tmp_path, refused):
     np.savez(tmp_path / "features.npz", features=np.zeros((4, 3)))
     assert "lacks is_train, labels" in refused("frozen.py", tmp_path / "features.npz")
+
+
+def test_birds_demo(tmp_path):
+    few = ("--epochs", 1, "--fine-tuning", 1, "--pictures", 4)
+    done = run("birds_demo.py", *few, "--report", tmp_path / "new" / "birds.html")
+    assert done.returncode == 0, done.stderr
+    stages, lines = done.stdout.strip().split("\n\n")
+    assert [line.split("  ")[0] for line in stages.splitlines()] == [
+        "draw birds",
+        "train the network",
+        "select and fine-tune",
+        "measure",
+        "write the report",
+    ]
+    told = [line.split(" ")[0] for line in lines.splitlines()]
+    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
+    assert "Drawn birds" in (tmp_path / "new" / "birds.html").read_text()

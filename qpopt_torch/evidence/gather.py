@@ -18,7 +18,9 @@ from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
 from qpopt_torch.evidence.top_samples import TopSamples
+from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.evaluate import MetricCollection
+from qpopt_torch.metrics.parts import part_alignment
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -216,7 +218,12 @@ def gather(
                 decisions.add_decisions(seen, labels)
             if features is not None:
                 features.add_features(seen, labels)
-    return gathering.evidence(names)
+    evidence = gathering.evidence(names)
+    birds = birds_of(loader)
+    if birds is not None:
+        truth = birds.attributes, birds.attribute_names
+        names.recognise(part_alignment(evidence.values, evidence.labels, *truth))
+    return evidence
 
 
 class _Gathering:

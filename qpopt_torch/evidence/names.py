@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from qpopt_torch.errors import ModelError
+from qpopt_torch.metrics.parts import PartAlignment
 from qpopt_torch.sparse.classifier import SparseClassifier, class_number
 
 
@@ -39,8 +40,15 @@ class Names:
         if len(self.classes) != n_classes:
             raise ModelError(f"There are {len(self.classes)} class names for {n_classes} classes.")
         self.selection = tuple(model.selection.tolist())
+        self.given = dict(model.feature_names)
         self.features = tuple(model.feature_name(d) for d in self.selection)
         self.adapter = model.sparse_head.adapter
+
+    def recognise(self, alignment: PartAlignment) -> None:
+        """Name features by the variants that they recognise, but for those with a name."""
+        names = alignment.names(self.selection) | self.given
+        pairs = zip(self.selection, self.features, strict=True)
+        self.features = tuple(names.get(d, known) for d, known in pairs)
 
     def class_number(self, c: int | str) -> int:
         """Return the number of a class given by number or name."""

@@ -5,7 +5,7 @@ Each metric accumulates: call `update` for every batch, `merge` to add what anot
 """
 
 from qpopt_torch.metrics.accuracy import Accuracy
-from qpopt_torch.metrics.alignment import FeatureAlignment
+from qpopt_torch.metrics.alignment import FeatureAlignment, RecognisedParts
 from qpopt_torch.metrics.causal import (
     background_independence,
     feature_effects,
@@ -30,6 +30,7 @@ __all__ = [
     "Metric",
     "PartAlignment",
     "PlainDiversity",
+    "RecognisedParts",
     "StructuralGrounding",
     "background_independence",
     "feature_effects",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from operator import add
+from typing import ClassVar
+
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
-from qpopt_torch.metrics.metric import GroupMetric
+from qpopt_torch.data.drawn_birds import DrawnBirds
+from qpopt_torch.metrics.metric import GroupMetric, Metric
+from qpopt_torch.metrics.parts import PartAlignment, part_alignment
 
 
 class FeatureAlignment(GroupMetric):
@@ -43,3 +50,44 @@ class FeatureAlignment(GroupMetric):
         changing = activation > 1e-12 * self.minima.abs().clamp(min=1e-300)
         aligned = torch.where(changing, best / torch.where(changing, activation, 1.0), 0.0)
         return 100.0 * float(aligned.mean())
+
+
+class RecognisedParts(Metric):
+    """Part alignment: the share of features that recognise one variant of one part.
+
+    It needs data whose parts are known, and keeps the features of all samples: ranks are exact.
+
+    Parameters
+    ----------
+    birds
+        Where the samples come from.
+    """
+
+    title = "Part alignment"
+    meaning = "features that recognise one variant of one part (AUROC ≥ 0.95)"
+    states: ClassVar = {"features": add, "labels": add}
+
+    def __init__(self, birds: DrawnBirds) -> None:
+        self.birds = birds
+        self.features: list[NDArray[np.float64]] = []
+        self.labels: list[NDArray[np.int64]] = []
+
+    def update(self, features: Tensor, labels: Tensor) -> None:
+        """Add a batch: pooled features and classes."""
+        self.features.append(features.detach().double().cpu().numpy())
+        self.labels.append(labels.cpu().numpy())
+
+    def alignment(self) -> PartAlignment:
+        """Return which variant every feature recognises, over all samples so far."""
+        features, labels = np.concatenate(self.features), np.concatenate(self.labels)
+        return part_alignment(features, labels, self.birds.attributes, self.birds.attribute_names)
+
+    def compute(self) -> float:
+        """Return the share in percent; NaN without samples."""
+        return self.alignment().share if self.features else float("nan")
+
+
+def birds_of(loader: object) -> DrawnBirds | None:
+    """Return the drawn birds that a loader reads; None if its parts are not known."""
+    data = getattr(loader, "dataset", None)
+    return data if isinstance(data, DrawnBirds) else None

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin
+from qpopt_torch.data.drawn_birds import DrawnBirds
 from qpopt_torch.errors import LoaderError
+from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
 from qpopt_torch.network.observation import Features, observe, unwrap
@@ -39,7 +41,8 @@ def evaluate(
     train_loader
         Training batches, on which the other metrics are measured; without it, those of `loader`.
     attributes
-        What people say of the classes, classes × attributes, from 0 to 1.
+        What people say of the classes, classes × attributes, from 0 to 1; without them, what
+        drawn birds have if `loader` reads these.
     """
     core = unwrap(model)
     begun: Iterable[Any] | None = None
@@ -49,7 +52,8 @@ def evaluate(
         x, begun = begin(loader, core)
         network, head = core, find_head(core, x)
     module: Any = head.modules(network)[0]
-    collection = MetricCollection(module.weight.flatten(1).detach().float().cpu(), attributes)
+    weights = module.weight.flatten(1).detach().float().cpu()
+    collection = MetricCollection(weights, attributes, birds_of(loader))
     reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
     with observe(network, head) as seen:
         for x, labels in batches(loader, core, begun=begun, title="evaluate", **reading):
@@ -73,9 +77,16 @@ class MetricCollection:
         The last layer, classes × features.
     attributes
         As in `evaluate`.
+    birds
+        The drawn birds that decisions are about, if they are: their parts are known.
     """
 
-    def __init__(self, weights: Tensor, attributes: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        weights: Tensor,
+        attributes: ArrayLike | None = None,
+        birds: DrawnBirds | None = None,
+    ) -> None:
         self.weights = weights
         n_classes, n_features = weights.shape
         arguments: dict[str, tuple[Any, ...]] = {
@@ -86,6 +97,9 @@ class MetricCollection:
             "contrastiveness": (),
             "correlation": (n_features,),
         }
+        if birds is not None:
+            attributes = birds.attributes if attributes is None else attributes
+            arguments["part_alignment"] = (birds,)
         if attributes is not None:
             known = _checked(attributes, n_classes)
             self.present = known > PRESENT
@@ -101,6 +115,8 @@ class MetricCollection:
         if seen.maps is not None:
             for key in ("sid5", "diversity5"):
                 self.metrics[key].update(seen.maps, seen.logits)
+        if "part_alignment" in self.metrics:
+            self.metrics["part_alignment"].update(seen.features, labels)
 
     def add_features(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of features."""

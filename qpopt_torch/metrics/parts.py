@@ -80,8 +80,8 @@ class PartAlignment:
     def names(self, selection: Iterable[int]) -> dict[int, str]:
         """Return names for the aligned features, as `SparseClassifier.rename_features` takes them.
 
-        Where several recognise the same variant, the better ones come first and the others are
-        numbered.
+        They say how well, as in "red eye (0.99)". Where several recognise the same variant, the
+        better ones come first and the others are numbered.
 
         Parameters
         ----------
@@ -94,7 +94,8 @@ class PartAlignment:
         for j in np.argsort(-self.best_aurocs, kind="stable")[: int(self.aligned.sum())]:
             name = self.variant_names[self.best[j]]
             taken[name] = taken.get(name, 0) + 1
-            names[int(indices[j])] = name if taken[name] == 1 else f"{name} {taken[name]}"
+            number = f" {taken[name]}" if taken[name] > 1 else ""
+            names[int(indices[j])] = f"{name}{number} ({self.best_aurocs[j]:.2f})"
         return names
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.metrics.accuracy import Accuracy
-from qpopt_torch.metrics.alignment import FeatureAlignment
+from qpopt_torch.metrics.alignment import FeatureAlignment, RecognisedParts
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
 from qpopt_torch.metrics.correlation import Correlation
 from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
@@ -27,6 +27,7 @@ METRICS: Mapping[str, type[Metric]] = {
     "correlation": Correlation,
     "structural_grounding": StructuralGrounding,
     "feature_alignment": FeatureAlignment,
+    "part_alignment": RecognisedParts,
 }
 """The metric behind every value, in the order in which they are shown."""
 
@@ -47,6 +48,8 @@ class Metrics:
         Whether the features are general, either on or off, and unlike each other.
     structural_grounding, feature_alignment
         Agreement with attributes that people have named; None without attributes.
+    part_alignment
+        Share of features that recognise one variant of one part; None where parts are not known.
     n_samples, n_train_samples
         Samples behind the accuracy and diversity, and behind the other metrics if these were
         taken from training samples (0 if not).
@@ -62,6 +65,7 @@ class Metrics:
     correlation: float
     structural_grounding: float | None
     feature_alignment: float | None
+    part_alignment: float | None
     n_samples: int
     n_train_samples: int
 

@@ -15,6 +15,7 @@ from qpopt import QpoptError
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.explain import Evidence, gather
+from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
@@ -84,7 +85,8 @@ def write_report(
     params
         How the room in the file is spent.
     """
-    collection = MetricCollection(model.sparse_head.assignment.detach().cpu(), attributes)
+    weights = model.sparse_head.assignment.detach().cpu()
+    collection = MetricCollection(weights, attributes, birds_of(loader))
     reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
     gallery: Evidence | None = None
     if train_loader is not None:

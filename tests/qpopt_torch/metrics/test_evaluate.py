@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from torch import nn
+from torch.utils.data import DataLoader
 
-from qpopt_torch import LoaderError
+from qpopt_torch import DrawnBirds, LoaderError
 from qpopt_torch.metrics import (
     Accuracy,
     ClassIndependence,
@@ -144,3 +146,25 @@ def test_bad_attributes(attributes, message):
 def test_empty_loader():
     with pytest.raises(LoaderError, match="empty"):
         evaluate(small_sparse(), [], progress=False)
+
+
+def test_drawn_birds_bring_their_own_truth():
+    birds = DrawnBirds(4, 3, 16, seed=1)
+    sparse = small_sparse(names=None)
+    loader = DataLoader(birds, 5)
+    metrics = evaluate(sparse, loader, progress=False)
+    x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    with torch.no_grad():
+        features = sparse.features(x).features
+    best = [
+        max(
+            roc_auc_score(present, feature)
+            for present in birds.attributes[y].T
+            if 0 < present.sum() < len(y)
+        )
+        for feature in features.T.numpy()
+    ]
+    assert metrics.part_alignment == pytest.approx(100 * np.mean(np.array(best) >= 0.95))
+    given = evaluate(sparse, loader, attributes=birds.attributes, progress=False)
+    assert metrics == given
+    assert evaluate(sparse, small_loader(), progress=False).part_alignment is None

@@ -76,10 +76,10 @@ def test_names_are_unique_and_the_better_feature_has_the_plain_one():
     aurocs = np.array([[0.96, 0.1], [0.99, 0.2], [0.5, 0.94], [0.2, 0.97], [0.97, 0.3]])
     alignment = PartAlignment(aurocs, ("red eye", "fan tail"))
     assert alignment.names([10, 20, 30, 40, 50]) == {
-        20: "red eye",
-        50: "red eye 2",
-        10: "red eye 3",
-        40: "fan tail",
+        20: "red eye (0.99)",
+        50: "red eye 2 (0.97)",
+        10: "red eye 3 (0.96)",
+        40: "fan tail (0.97)",
     }
 
 

@@ -1,0 +1,1 @@
+"""What the optimisation is compared with."""
