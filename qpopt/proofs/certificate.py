@@ -3,7 +3,9 @@
 A certificate is a list of steps. Every step states, for the features that the steps before it left
 free, thresholds, multipliers and a matrix B, from which a bound follows by arithmetic alone (see
 `qpopt.relaxations.safe_bounds`). With a known objective, a step also removes features that no
-better solution contains and includes those that every better one contains.
+better solution contains and includes those that every better one contains. Between the steps the
+selections may be split into parts, which follow one another as in a depth-first walk: a `Split`
+goes on with the part that contains a feature, and an `End` with the part that was split off last.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.verification.certificate_check import End, Split
 
 SPLIT_FIELDS = SplitThresholdCuts._fields
 
@@ -107,13 +110,13 @@ class Certificate:
     objective
         The Z of a known solution, which steps that remove features refer to; −inf without one.
     steps
-        The proof.
+        The proof: steps, splits and ends of parts. Parts that have no end are left as they are.
     """
 
     fingerprint: str
     bound: float
     objective: float
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Split | End, ...]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
@@ -122,12 +125,11 @@ class Certificate:
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
-            "steps": [
-                {"t": step.t, "groups": [_group_record(group) for group in step.groups]}
-                for step in self.steps
-            ],
+            "steps": [_record(step) for step in self.steps],
         }
         for number, step in enumerate(self.steps):
+            if not isinstance(step, Step):
+                continue
             sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
             members = [d for cut in step.cuts for d in cut.plus + cut.minus]
             entries = {
@@ -159,21 +161,52 @@ class Certificate:
             steps = tuple(
                 _step(archive, number, record) for number, record in enumerate(meta["steps"])
             )
-            objective = -np.inf if meta["objective"] is None else float(meta["objective"])
-            return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
+            objective = -np.inf if meta["objective"] is None else _real(meta["objective"])
+            return cls(_text(meta["fingerprint"]), _real(meta["bound"]), objective, steps)
 
 
-def _group_record(group: Group) -> list[Any]:
-    return [group.classes, group.share, group.thresholds.tolist(), group.sigma]
+def _record(step: Step | Split | End) -> dict[str, Any]:
+    """Return what JSON holds of a step."""
+    if isinstance(step, Split):
+        return {"split": step.feature}
+    if isinstance(step, End):
+        return {"enumerated": step.enumerated}
+    groups = [
+        [group.classes, group.share, group.thresholds.tolist(), group.sigma]
+        for group in step.groups
+    ]
+    return {"t": step.t, "groups": groups}
 
 
 def _group(record: Any) -> Group:
     classes, share, thresholds, sigma = record
-    return Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
+    numbers = np.array([_real(value) for value in thresholds], dtype=np.float64)
+    return Group(tuple(map(_whole, classes)), _real(share), numbers, _real(sigma))
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _real(value: Any) -> float:
+    """Return a number of JSON; texts and truth values, which `float` takes, are none."""
+    if type(value) not in (int, float):
+        raise TypeError
+    return float(value)
 
 
 def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
     cuts, first = [], 0
+    if sizes.dtype != np.int64 or (sizes[:, 1:] < 0).any() or sizes[:, 1:].sum() != len(members):
+        raise ValueError
     for level, n_plus, n_minus in sizes.tolist():
         middle, last = first + n_plus, first + n_plus + n_minus
         cuts.append(QuadricCut(level, tuple(members[first:middle]), tuple(members[middle:last])))
@@ -181,11 +214,19 @@ def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
     return cuts
 
 
-def _step(archive: Any, number: int, record: Any) -> Step:
+def _step(archive: Any, number: int, record: Any) -> Step | Split | End:
+    if "split" in record:
+        return Split(_whole(record["split"]))
+    if "enumerated" in record:
+        return End(record["enumerated"] is True)
+
     def read(name: str) -> Any:
         return archive[f"step{number}_{name}"]
 
     free = read("free")
+    # An entry for every pair: NumPy would write a single one to all of them.
+    if read("B").shape != (len(free) * (len(free) + 1) // 2,):
+        raise ValueError
     B = np.zeros((len(free), len(free)), dtype=read("B").dtype)
     B[np.triu_indices(len(free))] = read("B")
     B = np.triu(B) + np.triu(B, 1).T
@@ -195,7 +236,7 @@ def _step(archive: Any, number: int, record: Any) -> Step:
         splits=SplitThresholdCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
         groups=[_group(one) for one in record["groups"]],
         y=read("y"),
-        t=float(record["t"]),
+        t=_real(record["t"]),
         cuts=_cuts(read("cuts"), read("members").tolist()),
         multipliers=read("multipliers"),
         B=B,

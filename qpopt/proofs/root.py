@@ -123,7 +123,7 @@ class RootBound:
 
     def know(self, objective: float) -> None:
         """Take note of the Z of a solution."""
-        self.objective = max(self.objective, objective)
+        self.objective = max(self.objective, float(objective))
 
     def advance(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Make one round; `stop` is asked often and ends it early."""
