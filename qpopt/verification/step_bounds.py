@@ -25,6 +25,10 @@ ACCURACY = 1e-10
 """How closely the smallest δ is found: what it costs, relative to the size of the bound."""
 
 
+LARGEST = 1e200
+"""Sums of anything smaller, however many, are finite."""
+
+
 class StepBounds(NamedTuple):
     """Bounds of all selections of a part, and of those with and without a feature."""
 
@@ -50,7 +54,8 @@ def step_bounds(instance: Instance, step: Step) -> StepBounds:
         # One addition an entry, rounded up like M.
         Q = M + B
         Q += EPS * np.abs(Q)
-    if not np.isfinite(Q).all() or not isfinite(shift):
+        largest = np.max([np.abs(Q).max(), np.abs(B).max(), abs(shift)])
+    if not largest < LARGEST:
         raise InvalidCertificate("The numbers of a step are too large to add them up.")
     deficit = _deficit(B, ACCURACY * max(abs(shift), float(np.abs(Q).max())) / m)
     # No sum over a pattern has more than m² entries, nor takes more operations one after another.

@@ -28,8 +28,7 @@ def proves_nothing_false(instance, certificate, best):
     try:
         proven = check_certificate(instance, certificate)
     except InvalidCertificate as error:
-        assert str(error).endswith(".")
-        return True
+        return str(error).endswith(".")
     return proven >= best - 4 * np.spacing(abs(best))
 
 
@@ -178,11 +177,14 @@ def mutated(draw, array):
         flat[place] = value
         return flat.reshape(array.shape)
     if kind == "scale" and array.dtype.kind == "f":
-        return array * draw(st.sampled_from([-1.0, 0.0, 0.5, 1.001, 2.0, 1e6]))
+        with np.errstate(all="ignore"):
+            return array * draw(st.sampled_from([-1.0, 0.0, 0.5, 1.001, 2.0, 1e6]))
     if kind == "shape":
-        return draw(st.sampled_from([array[None], array[..., None], array.ravel(), array[:1]]))
-    if kind == "type":
-        return array.astype(draw(st.sampled_from(["?", "f4", "f8", "i4", "i8", "u8", "c16", "O"])))
+        flat = array.ravel()
+        return draw(st.sampled_from([array[None], array[..., None], flat, flat[:1]]))
+    if kind == "type" and array.dtype.kind in "fi":
+        with np.errstate(all="ignore"):
+            return array.astype(draw(st.sampled_from(["?", "f4", "i4", "i8", "u8", "c16", "O"])))
     if kind == "order" and array.ndim:
         return array[::-1]
     if kind == "less" and array.ndim:
@@ -214,7 +216,12 @@ def forgeries(draw, certificate):
             value = draw(st.one_of(VALUES, st.sampled_from(ODD)))
         elif field == "groups" and isinstance(value, list) and value:
             name = draw(st.sampled_from(["classes", "share", "thresholds", "sigma"]))
-            value = [replace(value[0], **{name: draw(mutated(getattr(value[0], name)))})]
+            new = draw(mutated(getattr(value[0], name)))
+            if name == "classes" and isinstance(new, np.ndarray) and new.ndim:
+                new = tuple(new.tolist())
+            if name in ("share", "sigma"):
+                new = draw(st.one_of(VALUES, st.floats(0, 1)))
+            value = [replace(value[0], **{name: new}), *value[1:]]
         elif field == "cuts" and isinstance(value, list) and value:
             odd = [(0, (0,), (1,)), (2, (0, 1), ()), (0.5, (0,), ()), (1, (0, 0), ()), (0, 0, 0)]
             value = [draw(st.sampled_from([*odd, *ODD])), *value[1:]]
