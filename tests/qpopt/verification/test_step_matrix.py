@@ -20,10 +20,10 @@ from tests.awkward import awkward_instances
 from tests.brute_force import best_class_sets
 
 
-def exact_value(instance, selection):
-    """Z of the best distinct sets of a selection, without any rounding."""
+def exact_value(instance, selection, *, distinct=True):
+    """Z of the best sets of a selection, without any rounding."""
     total = sum((Fraction(float(instance.b[d])) for d in selection), Fraction(0))
-    for c, members in enumerate(best_class_sets(instance, selection)):
+    for c, members in enumerate(best_class_sets(instance, selection, distinct=distinct)):
         total += sum(Fraction(float(instance.A[c, d])) for d in members)
     return total - sum(Fraction(float(instance.R[d, e])) for d, e in combinations(selection, 2))
 
@@ -77,6 +77,38 @@ def test_exact_arithmetic_finds_no_selection_above_it(instance, data):
         for d in step.free.tolist():
             given = found.with_feature if d in selection else found.without_feature
             assert z <= Fraction(given[d])
+
+
+@settings(max_examples=150)
+@given(awkward_instances(max_features=7), st.integers(0, 2**32 - 1))
+def test_rounding_is_paid_where_the_matrix_meets_z(instance, seed):
+    m, k = instance.n_select - len(instance.include), instance.n_per_class
+    if m == 0:
+        return
+    rng = np.random.default_rng(seed)
+    included = np.array(sorted(instance.include), dtype=np.int64)
+    free = np.setdiff1d(np.arange(instance.n_features), [*included, *instance.exclude])
+    rest = sorted(rng.permutation(len(free))[:m].tolist())
+    selection = sorted([*included.tolist(), *free[rest].tolist()])
+    # Thresholds, levels and multipliers of cuts that hold with equality for one selection.
+    kth = np.sort(instance.A[:, selection], axis=1)[:, -k]
+    n_classes = instance.n_classes
+    classes = np.arange(n_classes)
+    splits = SplitThresholdCuts(classes, np.full(n_classes, -1), kth, kth, np.ones(n_classes))
+    cuts = [
+        QuadricCut(len(set(plus) & set(rest)) - int(rng.integers(2)), tuple(plus), ())
+        for plus in (rng.permutation(len(free))[:3].tolist() for _ in range(4))
+    ]
+    wild = 10.0 ** rng.integers(8, 15)
+    n, nothing = len(free), np.zeros(0, dtype=np.int64)
+    step = Step(
+        free, included, splits, [], wild * rng.normal(size=n), wild * float(rng.normal()),
+        cuts, wild * rng.random(4), np.zeros((n, n)), nothing, nothing, np.zeros((0, n)),
+    )  # fmt: skip
+    M, shift = step_matrix(instance, step, m)
+    assert exact_value(instance, selection, distinct=False) <= Fraction(shift) + sum(
+        Fraction(float(M[i, j])) for i in rest for j in rest
+    )
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=20))
