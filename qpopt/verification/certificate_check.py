@@ -34,12 +34,27 @@ class End(NamedTuple):
     enumerated: bool
 
 
-class _Part(NamedTuple):
+class PartOfProof(NamedTuple):
     """The selections with `included` and otherwise only `free`; none is better than `bound`."""
 
-    included: set[int]
-    free: set[int]
+    included: frozenset[int]
+    free: frozenset[int]
     bound: float
+
+
+class Examination(NamedTuple):
+    """What a certificate shows.
+
+    Parameters
+    ----------
+    aside
+        No selection that a step sets aside is better.
+    parts
+        The parts that ended, in their order: together with what was set aside, all selections.
+    """
+
+    aside: float
+    parts: list[PartOfProof]
 
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
@@ -62,58 +77,69 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     InvalidCertificate
         If the certificate is for another instance, or not what a certificate is.
     """
+    aside, parts = examine(instance, certificate)
+    return max([certificate.objective, aside, *(part.bound for part in parts)])
+
+
+def examine(instance: Instance, certificate: Certificate) -> Examination:
+    """Go through a certificate; parameters and errors are those of `check_certificate`."""
     check_header(certificate)
     if certificate.fingerprint != instance.fingerprint:
         raise InvalidCertificate("The certificate is for another instance.")
-    included = set(instance.include)
-    free = set(range(instance.n_features)) - included - set(instance.exclude)
-    parts = [_Part(included, free, inf)]
-    worst = certificate.objective
+    included = frozenset(instance.include)
+    free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
+    aside, open_, ended = -inf, [PartOfProof(included, free, inf)], []
     for number, item in enumerate(certificate.steps):
-        if not parts:
+        if not open_:
             raise InvalidCertificate(f"Step {number} is about nothing: all parts have ended.")
-        part = parts.pop()
+        part = open_.pop()
         if isinstance(item, End):
-            worst = max(worst, _ended(instance, part, item))
-            continue
-        if isinstance(item, Split):
-            children = _split(part, item, number)
+            ended.append(_ended(instance, part, item))
+        elif isinstance(item, Split):
+            open_ += _split(part, item, number)
         else:
-            aside, child = _narrowed(instance, part, item, number)
-            worst, children = max(worst, aside), [child]
-        parts += [child for child in children if _holds_selections(instance, child)]
-    return max([worst, *(part.bound for part in parts)])
+            found, rest = _narrowed(instance, part, item, number)
+            aside = max(aside, found)
+            open_.append(rest)
+    ended += [_ended(instance, part, End(enumerated=False)) for part in reversed(open_)]
+    return Examination(aside, ended)
 
 
-def _holds_selections(instance: Instance, part: _Part) -> bool:
+def _holds_selections(instance: Instance, part: PartOfProof) -> bool:
     return 0 <= instance.n_select - len(part.included) <= len(part.free)
 
 
-def _ended(instance: Instance, part: _Part, end: End) -> float:
-    """Return the bound of a part that ends."""
+def _ended(instance: Instance, part: PartOfProof, end: End) -> PartOfProof:
+    """Return a part that ends with its bound."""
     if type(end.enumerated) is not bool:
         raise InvalidCertificate("An end of a part does not say how.")
+    if not _holds_selections(instance, part):
+        return part._replace(bound=-inf)
     if not end.enumerated:
-        return part.bound
-    return min(part.bound, best_of_all(instance, part.included, part.free))
+        return part
+    return part._replace(bound=min(part.bound, best_of_all(instance, part.included, part.free)))
 
 
-def _split(part: _Part, split: Split, number: int) -> list[_Part]:
+def _split(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
     """Return the parts without and with a feature: the last one comes first."""
     d = split.feature
     if type(d) is not int or d not in part.free:
         raise InvalidCertificate(f"Step {number} splits by a feature that is not free.")
-    rest = part.free - {d}
-    return [_Part(part.included, rest, part.bound), _Part(part.included | {d}, rest, part.bound)]
+    rest = part._replace(free=part.free - {d})
+    return [rest, rest._replace(included=part.included | {d})]
 
 
-def _narrowed(instance: Instance, part: _Part, step: Any, number: int) -> tuple[float, _Part]:
+def _narrowed(
+    instance: Instance, part: PartOfProof, step: Any, number: int
+) -> tuple[float, PartOfProof]:
     """Return the bound of what a step sets aside, and the part that it leaves."""
     check_step(instance, step)
+    if not _holds_selections(instance, part):
+        raise InvalidCertificate(f"Step {number} is about a part without selections.")
     included, free = part.included, part.free
     if set(step.included.tolist()) != included and len(included | free) == instance.n_select:
         # There is only one selection: it may be written down as selected.
-        included, free = included | free, set()
+        included, free = included | free, frozenset()
     if set(step.included.tolist()) != included:
         raise InvalidCertificate(f"Step {number} decides features without a reason.")
     if set(step.free.tolist()) != free and len(included) < instance.n_select:
@@ -124,8 +150,8 @@ def _narrowed(instance: Instance, part: _Part, step: Any, number: int) -> tuple[
     if not removed | forced <= set(found.with_feature):
         raise InvalidCertificate(f"Step {number} decides a feature that is not free.")
     aside = [found.with_feature[d] for d in removed] + [found.without_feature[d] for d in forced]
-    rest = _Part(included | forced, free - removed - forced, bound)
+    rest = PartOfProof(included | forced, free - removed - forced, bound)
     if removed & forced:
         # With such a feature or without it: all is set aside.
-        rest = _Part(set(), set(), bound)
+        rest = PartOfProof(frozenset(), frozenset(), bound)
     return min(bound, max(aside, default=-inf)), rest

@@ -6,7 +6,7 @@ Nothing here is shared with the enumeration of a solve.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import chain, combinations, islice
 from math import comb, inf
 
@@ -18,7 +18,7 @@ from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 from qpopt.verification.outward import lost, upper_sum
 
-MOST_SELECTIONS = 200_000
+MOST_SELECTIONS = 100_000
 """A part with more of them needs another proof."""
 
 AT_ONCE = 1_000
@@ -28,7 +28,7 @@ FEW_SETS = 2_000
 Array = NDArray[np.float64]
 
 
-def best_of_all(instance: Instance, included: set[int], free: set[int]) -> float:
+def best_of_all(instance: Instance, included: Set[int], free: Set[int]) -> float:
     """Return a number that no selection with `included` and otherwise only `free` exceeds.
 
     Raises
