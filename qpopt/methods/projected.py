@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from os import PathLike
 from typing import Any
 from warnings import warn
@@ -15,13 +16,18 @@ from qpopt.io.atomic import check_writable
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import run_compact
 from qpopt.problem import validation
+from qpopt.problem.subproblem import subproblem
+from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import Finish
 from qpopt.proofs.params import ProofParams
 from qpopt.proofs.phases import Branch, Enumeration, Handover, Linear, Root, Search
+from qpopt.search.enumeration import n_selections
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver
+from qpopt.verification.certificate_check import End
+from qpopt.verification.enumeration_check import MOST_SELECTIONS
 
 SOLVER = "highs"
 """Gets what is left where that is small: it is always there."""
@@ -62,7 +68,10 @@ class ProjectedOptions(Options):
         "small.",
     )
     certificate: str | PathLike[str] | None = option(
-        None, _writable, "A path to save the certificate of the root bound to."
+        None,
+        _writable,
+        "A path to save the certificate of the root bound to, and of the whole proof where that "
+        "leaves so few selections that a check can look at all of them.",
     )
     checkpoint: str | PathLike[str] | None = option(
         None,
@@ -126,12 +135,30 @@ def _save(proof: Proof, options: ProjectedOptions) -> None:
         if options.checkpoint is not None:
             proof.save()
         if options.certificate is not None:
-            if proof.root is None:
+            certificate = _certificate(proof)
+            if certificate is None:
                 warn("No certificate was written: the root bound was not reached.", stacklevel=2)
             else:
-                proof.root.certificate().save(options.certificate)
+                certificate.save(options.certificate)
     except InvalidFile as error:
         warn(str(error), stacklevel=2)
+
+
+def _certificate(proof: Proof) -> Certificate | None:
+    """Return the proof of the root bound; where it leaves few selections, the check looks at all.
+
+    Then the certificate holds for all that the solve has proven, by whatever means.
+    """
+    instance, root = proof.instance, proof.root
+    rest = subproblem(instance) if root is None else subproblem(instance, root.free, root.included)
+    few = rest.feasible and n_selections(rest) <= MOST_SELECTIONS
+    if not few or proof.incumbent.bound == inf:
+        return None if root is None else root.certificate()
+    steps = () if root is None else root.certificate().steps
+    bound = max(proof.incumbent.bound, proof.incumbent.objective)
+    return Certificate(
+        instance.fingerprint, bound, proof.incumbent.objective, (*steps, End(enumerated=True))
+    )
 
 
 METHOD = Method(

@@ -3,7 +3,9 @@
 A certificate is a list of steps. Every step states, for the features that the steps before it left
 free, thresholds, multipliers and a matrix B, from which a bound follows by arithmetic alone (see
 `qpopt.relaxations.safe_bounds`). With a known objective, a step also removes features that no
-better solution contains and includes those that every better one contains.
+better solution contains and includes those that every better one contains. Between the steps the
+selections may be split into parts, which follow one another as in a depth-first walk: a `Split`
+goes on with the part that contains a feature, and an `End` with the part that was split off last.
 """
 
 from __future__ import annotations
@@ -17,15 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.cuts.quadric import QuadricCut
-from qpopt.cuts.split_thresholds import SplitThresholdCuts, no_cuts
+from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.subproblem import Floats, Indices
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.verification.certificate_check import End, Split
 
 SPLIT_FIELDS = SplitThresholdCuts._fields
-ARRAYS = ("free", "included", "y", "multipliers", "removed", "forced", "points")
-"""The fields of a step that are saved as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +91,10 @@ class Step:
     @classmethod
     def of_one(cls, selection: Indices) -> Step:
         """Return the step for what is left when only one selection is possible."""
-        none, zero, matrix = selection[:0], np.zeros(0), np.zeros((0, 0))
-        return cls(none, selection, no_cuts(), [], zero, 0.0, [], zero, matrix, none, none, matrix)
+        none, zero = selection[:0], np.zeros(0)
+        splits = SplitThresholdCuts(none, none, zero, zero, zero)
+        matrix = np.zeros((0, 0))
+        return cls(none, selection, splits, [], zero, 0.0, [], zero, matrix, none, none, matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +110,13 @@ class Certificate:
     objective
         The Z of a known solution, which steps that remove features refer to; −inf without one.
     steps
-        The proof.
+        The proof: steps, splits and ends of parts. Parts that have no end are left as they are.
     """
 
     fingerprint: str
     bound: float
     objective: float
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Split | End, ...]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
@@ -122,16 +125,26 @@ class Certificate:
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
-            "steps": [{"t": step.t, "groups": step.groups} for step in self.steps],
+            "steps": [_record(step) for step in self.steps],
         }
         for number, step in enumerate(self.steps):
+            if not isinstance(step, Step):
+                continue
             sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
             members = [d for cut in step.cuts for d in cut.plus + cut.minus]
-            entries = {name: getattr(step, name) for name in ARRAYS}
+            entries = {
+                "free": step.free,
+                "included": step.included,
+                "y": step.y,
+                "cuts": np.array(sizes, dtype=np.int64).reshape(-1, 3),
+                "members": np.array(members, dtype=np.int64),
+                "multipliers": step.multipliers,
+                "B": step.B[np.triu_indices(len(step.B))],
+                "removed": step.removed,
+                "forced": step.forced,
+                "points": step.points,
+            }
             entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
-            entries["cuts"] = np.array(sizes, dtype=np.int64).reshape(-1, 3)
-            entries["members"] = np.array(members, dtype=np.int64)
-            entries["B"] = step.B[np.triu_indices(len(step.B))]
             arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
         save_archive(path, "certificate", meta, arrays)
 
@@ -145,13 +158,55 @@ class Certificate:
             If the file is missing, damaged or not a certificate.
         """
         with opened_archive(path, "certificate") as (archive, meta):
-            steps = tuple(_step(archive, *numbered) for numbered in enumerate(meta["steps"]))
-            objective = -np.inf if meta["objective"] is None else float(meta["objective"])
-            return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
+            steps = tuple(
+                _step(archive, number, record) for number, record in enumerate(meta["steps"])
+            )
+            objective = -np.inf if meta["objective"] is None else _real(meta["objective"])
+            return cls(_text(meta["fingerprint"]), _real(meta["bound"]), objective, steps)
+
+
+def _record(step: Step | Split | End) -> dict[str, Any]:
+    """Return what JSON holds of a step."""
+    if isinstance(step, Split):
+        return {"split": step.feature}
+    if isinstance(step, End):
+        return {"enumerated": step.enumerated}
+    groups = [
+        [group.classes, group.share, group.thresholds.tolist(), group.sigma]
+        for group in step.groups
+    ]
+    return {"t": step.t, "groups": groups}
+
+
+def _group(record: Any) -> Group:
+    classes, share, thresholds, sigma = record
+    numbers = np.array([_real(value) for value in thresholds], dtype=np.float64)
+    return Group(tuple(map(_whole, classes)), _real(share), numbers, _real(sigma))
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _real(value: Any) -> float:
+    """Return a number of JSON; texts and truth values, which `float` takes, are none."""
+    if type(value) not in (int, float):
+        raise TypeError
+    return float(value)
 
 
 def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
     cuts, first = [], 0
+    if sizes.dtype != np.int64 or (sizes[:, 1:] < 0).any() or sizes[:, 1:].sum() != len(members):
+        raise ValueError
     for level, n_plus, n_minus in sizes.tolist():
         middle, last = first + n_plus, first + n_plus + n_minus
         cuts.append(QuadricCut(level, tuple(members[first:middle]), tuple(members[middle:last])))
@@ -159,21 +214,33 @@ def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
     return cuts
 
 
-def _step(archive: Any, number: int, record: Any) -> Step:
+def _step(archive: Any, number: int, record: Any) -> Step | Split | End:
+    if "split" in record:
+        return Split(_whole(record["split"]))
+    if "enumerated" in record:
+        return End(record["enumerated"] is True)
+
     def read(name: str) -> Any:
         return archive[f"step{number}_{name}"]
 
-    n = len(read("free"))
-    B = np.zeros((n, n), dtype=read("B").dtype)
-    B[np.triu_indices(n)] = read("B")
+    free = read("free")
+    # An entry for every pair: NumPy would write a single one to all of them.
+    if read("B").shape != (len(free) * (len(free) + 1) // 2,):
+        raise ValueError
+    B = np.zeros((len(free), len(free)), dtype=read("B").dtype)
+    B[np.triu_indices(len(free))] = read("B")
+    B = np.triu(B) + np.triu(B, 1).T
     return Step(
+        free=free,
+        included=read("included"),
         splits=SplitThresholdCuts(*(read(f"split_{name}") for name in SPLIT_FIELDS)),
-        groups=[
-            Group(tuple(classes), float(share), np.array(thresholds), float(sigma))
-            for classes, share, thresholds, sigma in record["groups"]
-        ],
-        t=float(record["t"]),
+        groups=[_group(one) for one in record["groups"]],
+        y=read("y"),
+        t=_real(record["t"]),
         cuts=_cuts(read("cuts"), read("members").tolist()),
-        B=np.triu(B) + np.triu(B, 1).T,
-        **{name: read(name) for name in ARRAYS},
+        multipliers=read("multipliers"),
+        B=B,
+        removed=read("removed"),
+        forced=read("forced"),
+        points=read("points"),
     )

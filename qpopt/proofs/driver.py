@@ -66,6 +66,7 @@ class Proof:
         self._reached = reached
         self._checkpoint = checkpoint
         self._saved_at = 0.0
+        self._bound_saved = False
 
     def run(self, phases: Sequence[Callable[[Proof], None]]) -> None:
         """Go through the phases until the gap is closed or time is up.
@@ -80,6 +81,7 @@ class Proof:
                 if found and (self.incumbent.proven or self.out_of_time()):
                     return
                 phase(self)
+                self.pause()
 
     @property
     def n_free(self) -> int:
@@ -96,7 +98,11 @@ class Proof:
 
     def pause(self) -> bool:
         """Save if it is time to; tell whether the time limit is reached."""
-        if self.incumbent.clock.seconds > self._saved_at + self.params.seconds_between_saves:
+        # The first bound is kept at once, whatever comes after it.
+        first = not self._bound_saved and self.incumbent.bound < inf
+        seconds = self.incumbent.clock.seconds
+        if first or seconds > self._saved_at + self.params.seconds_between_saves:
+            self._bound_saved = self._bound_saved or first
             try:
                 self.save()
             except InvalidFile as error:
@@ -128,8 +134,12 @@ class Proof:
             parts = ()
         else:
             parts = tuple(part._replace(bound=min(part.bound, bound)) for part in self.parts)
+        # A part whose features were decided against each other holds nothing.
+        n_select = self.instance.n_select
+        kept = (part for part in parts if 0 <= n_select - len(part.included) <= len(part.free))
         fingerprint, n_features = self.instance.fingerprint, self.instance.n_features
-        reached = Checkpoint(fingerprint, n_features, best, self.incumbent.objective, parts)
+        objective = self.incumbent.objective
+        reached = Checkpoint(fingerprint, n_features, best, objective, tuple(kept))
         reached.save(self._checkpoint)
 
     def _resume(self, reached: Checkpoint) -> None:

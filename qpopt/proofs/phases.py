@@ -95,6 +95,7 @@ class Linear:
             undecided = (found.with_feature > objective) & (found.without_feature > objective)
             forced = sub.free[found.without_feature <= objective]
             proof.narrow(sub.free[undecided], np.union1d(sub.included, forced))
+            proof.pause()
             if not more or clock.over:
                 return
             more = relaxation.advance(max(0.1, inf if clock.remaining is None else clock.remaining))

@@ -121,7 +121,7 @@ class RootBound:
 
     def know(self, objective: float) -> None:
         """Take note of the Z of a solution."""
-        self.objective = max(self.objective, objective)
+        self.objective = max(self.objective, float(objective))
 
     def advance(self, clock: Clock = ENDLESS) -> None:
         """Make one round; the clock says when to stop, and how large a set is worth its time."""

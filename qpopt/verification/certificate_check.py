@@ -1,24 +1,60 @@
-"""An independent check of a certificate: the bound recomputed from its multipliers alone.
+"""An independent check of a certificate: the bound recomputed from what it holds alone.
 
-Nothing here is shared with the code that finds bounds. What has to hold is stated in
-`qpopt.proofs.certificate`; every step is recomputed from the instance with dense arithmetic and a
-Cholesky factorisation.
+Nothing here is shared with the code that finds bounds. A certificate takes the selections of an
+instance apart, in the order of a depth-first walk. A step bounds a part and sets aside what is with
+or without some features; a split makes two parts of one; an end leaves a part. Every selection is
+set aside by a step, which bounds it, or is in a part that ends, so the largest of these bounds is
+one for all, whatever the certificate claims.
 """
 
 from __future__ import annotations
 
-from math import comb, inf
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
+from qpopt.verification.certificate_schema import check_header, check_step
+from qpopt.verification.enumeration_check import best_of_all
 from qpopt.verification.step_bounds import step_bounds
 
 if TYPE_CHECKING:
-    from qpopt.proofs.certificate import Certificate, Step
+    from qpopt.proofs.certificate import Certificate
+
+
+class Split(NamedTuple):
+    """The part is split: what follows is about its selections with a feature, then without it."""
+
+    feature: int
+
+
+class End(NamedTuple):
+    """The part ends here: its bound stands, or all of its selections are looked at."""
+
+    enumerated: bool
+
+
+class PartOfProof(NamedTuple):
+    """The selections with `included` and otherwise only `free`; none is better than `bound`."""
+
+    included: frozenset[int]
+    free: frozenset[int]
+    bound: float
+
+
+class Examination(NamedTuple):
+    """What a certificate shows.
+
+    Parameters
+    ----------
+    aside
+        No selection that a step sets aside is better.
+    parts
+        The parts that ended, in their order: together with what was set aside, all selections.
+    """
+
+    aside: float
+    parts: list[PartOfProof]
 
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
@@ -34,87 +70,88 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     Returns
     -------
     float
-        A proven upper bound on Z, provided that a solution with the objective that the
-        certificate refers to exists: `verify` checks that one.
+        A proven upper bound on Z, never below the objective that the certificate refers to.
 
     Raises
     ------
     InvalidCertificate
-        If the certificate is for another instance, or a step is not a proof.
+        If the certificate is for another instance, or not what a certificate is.
     """
+    aside, parts = examine(instance, certificate)
+    return max([certificate.objective, aside, *(part.bound for part in parts)])
+
+
+def examine(instance: Instance, certificate: Certificate) -> Examination:
+    """Go through a certificate; parameters and errors are those of `check_certificate`."""
+    check_header(certificate)
     if certificate.fingerprint != instance.fingerprint:
         raise InvalidCertificate("The certificate is for another instance.")
-    included = set(instance.include)
-    free = set(range(instance.n_features)) - included - set(instance.exclude)
-    best = inf
-    for number, step in enumerate(certificate.steps):
-        _check_shapes(instance, step)
-        if set(step.included.tolist()) != included:
-            all_needed = not len(step.free) and len(free) + len(included) == instance.n_select
-            included, free = included | free, set()
-            if not all_needed or set(step.included.tolist()) != included:
-                raise InvalidCertificate(f"Step {number} decides features without a reason.")
-        if set(step.free.tolist()) != free and len(included) < instance.n_select:
-            raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
-        value, with_feature, without_feature = step_bounds(instance, step)
-        best = min(best, value)
-        for d in step.removed.tolist():
-            if d not in free or not with_feature[d] <= certificate.objective:
-                raise InvalidCertificate(f"Step {number} removes feature {d} without a reason.")
-        for d in step.forced.tolist():
-            if d not in free or not without_feature[d] <= certificate.objective:
-                raise InvalidCertificate(f"Step {number} includes feature {d} without a reason.")
-        removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
-        included |= forced
-        free -= removed | forced
-        missing = instance.n_select - len(included)
-        if removed & forced or comb(max(len(free), 0), max(missing, 0)) == 0 or missing < 0:
-            best = -inf
-            break
-    return max(best, certificate.objective)
+    included = frozenset(instance.include)
+    free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
+    aside, open_, ended = -inf, [PartOfProof(included, free, inf)], []
+    for number, item in enumerate(certificate.steps):
+        if not open_:
+            raise InvalidCertificate(f"Step {number} is about nothing: all parts have ended.")
+        part = open_.pop()
+        if isinstance(item, End):
+            ended.append(_ended(instance, part, item))
+        elif isinstance(item, Split):
+            open_ += _split(part, item, number)
+        else:
+            found, rest = _narrowed(instance, part, item, number)
+            aside = max(aside, found)
+            open_.append(rest)
+    ended += [_ended(instance, part, End(enumerated=False)) for part in reversed(open_)]
+    return Examination(aside, ended)
 
 
-def _check_shapes(instance: Instance, step: Step) -> None:
-    """Raise unless every array has the shape, and every index the range, that its meaning asks for.
-
-    NumPy would stretch a short array and count a negative index from the end without a word.
-    """
-    n = len(step.free)
-    for label in ("free", "included", "removed", "forced"):
-        features = _indices(label, getattr(step, label), instance.n_features)
-        if len(set(features.tolist())) < len(features):
-            raise InvalidCertificate(f"{label} names a feature twice.")
-    _check_numbers("y", step.y, (n,))
-    _check_numbers("B", step.B, (n, n))
-    _check_numbers("points", step.points, (len(step.removed), n))
-    if not np.isfinite(step.t):
-        raise InvalidCertificate("t must be finite.")
-    for group in step.groups:
-        known = all(0 <= c < instance.n_classes for c in group.classes)
-        if not known or np.shape(group.thresholds) != (len(group.classes),):
-            raise InvalidCertificate("A group needs one threshold for each of its classes.")
-    # The cuts of single classes; the feature −1 stands for none.
-    splits = step.splits
-    classes = _indices("classes of the class cuts", splits.classes, instance.n_classes)
-    feature = _indices("feature of the class cuts", splits.feature, n, least=-1)
-    if feature.shape != classes.shape:
-        raise InvalidCertificate("The arrays of the class cuts differ in their shapes.")
-    for label in ("given", "otherwise", "shares"):
-        _check_numbers(f"{label} of the class cuts", getattr(splits, label), classes.shape)
+def _holds_selections(instance: Instance, part: PartOfProof) -> bool:
+    return 0 <= instance.n_select - len(part.included) <= len(part.free)
 
 
-def _indices(label: str, values: ArrayLike, end: int, least: int = 0) -> NDArray[np.int64]:
-    """Return a list of whole numbers from `least` to before `end`."""
-    indices = np.asarray(values)
-    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
-        raise InvalidCertificate(f"{label} is no list of whole numbers.")
-    if len(indices) and not (indices.min() >= least and indices.max() < end):
-        raise InvalidCertificate(f"{label} names one that does not exist.")
-    return indices
+def _ended(instance: Instance, part: PartOfProof, end: End) -> PartOfProof:
+    """Return a part that ends with its bound."""
+    if type(end.enumerated) is not bool:
+        raise InvalidCertificate("An end of a part does not say how.")
+    if not _holds_selections(instance, part):
+        return part._replace(bound=-inf)
+    if not end.enumerated:
+        return part
+    return part._replace(bound=min(part.bound, best_of_all(instance, part.included, part.free)))
 
 
-def _check_numbers(label: str, values: ArrayLike, shape: tuple[int, ...]) -> None:
-    array = np.asarray(values)
-    wrong_kind = array.size and array.dtype.kind != "f"
-    if array.shape != shape or wrong_kind or not np.isfinite(array).all():
-        raise InvalidCertificate(f"{label} must hold finite numbers of the shape {shape}.")
+def _split(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
+    """Return the parts without and with a feature: the last one comes first."""
+    d = split.feature
+    if type(d) is not int or d not in part.free:
+        raise InvalidCertificate(f"Step {number} splits by a feature that is not free.")
+    rest = part._replace(free=part.free - {d})
+    return [rest, rest._replace(included=part.included | {d})]
+
+
+def _narrowed(
+    instance: Instance, part: PartOfProof, step: Any, number: int
+) -> tuple[float, PartOfProof]:
+    """Return the bound of what a step sets aside, and the part that it leaves."""
+    check_step(instance, step)
+    if not _holds_selections(instance, part):
+        raise InvalidCertificate(f"Step {number} is about a part without selections.")
+    included, free = part.included, part.free
+    if set(step.included.tolist()) != included and len(included | free) == instance.n_select:
+        # There is only one selection: it may be written down as selected.
+        included, free = included | free, frozenset()
+    if set(step.included.tolist()) != included:
+        raise InvalidCertificate(f"Step {number} decides features without a reason.")
+    if set(step.free.tolist()) != free and len(included) < instance.n_select:
+        raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
+    found = step_bounds(instance, step)
+    bound = min(part.bound, found.value)
+    removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
+    if not removed | forced <= set(found.with_feature):
+        raise InvalidCertificate(f"Step {number} decides a feature that is not free.")
+    aside = [found.with_feature[d] for d in removed] + [found.without_feature[d] for d in forced]
+    rest = PartOfProof(included | forced, free - removed - forced, bound)
+    if removed & forced:
+        # With such a feature or without it: all is set aside.
+        rest = PartOfProof(frozenset(), frozenset(), bound)
+    return min(bound, max(aside, default=-inf)), rest

@@ -118,7 +118,7 @@ def _checked(
     instance: Instance, solution: Solution, tolerance: float, certificate: Certificate | None
 ) -> Verification:
     violations = list(_claim_violations(instance, solution))
-    objective = None
+    objective, size = None, abs(solution.bound or 0.0)
     if solution.selection is not None and solution.assignment is not None:
         selected = [int(d) for d in solution.selection]
         rows = [[int(j) for j in row.nonzero()[0]] for row in solution.assignment]
@@ -128,9 +128,11 @@ def _checked(
         if len(rows) == instance.n_classes and all(0 <= d < instance.n_features for d in selected):
             terms = _terms(instance, selected, rows)
             objective = fsum(terms)
-            violations += _value_violations(solution, objective, fsum(map(abs, terms)), tolerance)
+            size = fsum(map(abs, terms))
+            violations += _value_violations(solution, objective, size, tolerance)
     if certificate is not None:
-        violations += _certificate_violations(instance, solution, certificate, objective, tolerance)
+        slack = tolerance * size
+        violations += _certificate_violations(instance, solution, certificate, objective, slack)
     proven = certificate is not None and not violations
     return Verification(tuple(violations), objective, solution.bound, proven)
 
@@ -140,7 +142,7 @@ def _certificate_violations(
     solution: Solution,
     certificate: Certificate,
     objective: float | None,
-    tolerance: float,
+    slack: float,
 ) -> Iterator[Violation]:
     """Check that a certificate proves the bound, with no better objective than this solution's."""
     try:
@@ -148,7 +150,6 @@ def _certificate_violations(
     except InvalidCertificate as error:
         yield Violation("certificate", str(error))
         return
-    slack = tolerance * max(1.0, abs(solution.bound or 0.0))
     if certificate.objective > -inf and (
         objective is None or certificate.objective > objective + slack
     ):

@@ -14,6 +14,7 @@ from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.params import Patience, ProofParams
 from qpopt.proofs.phases import Enumeration
 from qpopt.proofs.root import RootBound
+from qpopt.verification.certificate_check import End
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
 
@@ -156,3 +157,19 @@ def test_a_certificate_that_was_not_reached_is_said(tmp_path):
         solution = solve(qpopt.generate(40, 10, 10, 3), time_limit=0, options=options)
     assert solution.found
     assert not (tmp_path / "proof.npz").exists()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_optimum_of_few_selections_is_verified_by_its_certificate(tmp_path, seed):
+    made = qpopt.generate(14, 6, 5, 2, seed=seed)
+    A = made.A.copy()
+    A[1] = A[0]
+    instance = qpopt.Instance(A, made.R, made.b, 5, 2)
+    path = tmp_path / "proof.npz"
+    solution = qpopt.solve(instance, gap=0.0, time_limit=20, options={"certificate": path})
+    assert solution.status is qpopt.Status.OPTIMAL
+    certificate = qpopt.Certificate.load(path)
+    assert certificate.steps[-1] == End(enumerated=True)
+    assert qpopt.verify(instance, solution, certificate=certificate).bound_proven
+    best = brute_force(instance).objective
+    assert qpopt.check_certificate(instance, certificate) == pytest.approx(best, rel=1e-9)

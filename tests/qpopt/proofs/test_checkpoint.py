@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from itertools import combinations
 
@@ -208,3 +209,76 @@ def test_a_foreign_or_damaged_checkpoint_is_refused(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(InvalidFile):
         solve(instance, options={"checkpoint": path})
+
+
+@pytest.fixture(scope="module")
+def half_way(tmp_path_factory):
+    path = tmp_path_factory.mktemp("half") / "checkpoint.npz"
+    instance = generate(24, 8, 6, 3, structure="clustered")
+    options = {"search_seconds": 0.1, **SLOWLY, "checkpoint": path}
+    solve(instance, options=options, progress=in_the_tree)
+    with np.load(path) as archive:
+        return instance, dict(archive)
+
+
+EDITS = {
+    "no parts": lambda c: {**c, "state": c["state"][:0], "bounds": c["bounds"][:0]},
+    "one part less": lambda c: {**c, "state": c["state"][1:], "bounds": c["bounds"][1:]},
+    "low bounds": lambda c: {**c, "bounds": c["bounds"] - 1e3},
+    "minus infinity": lambda c: {**c, "bounds": np.full_like(c["bounds"], -np.inf)},
+    "a feature less": lambda c: {**c, "state": np.where(np.arange(24) == 3, 0, c["state"])},
+    "same type": lambda c: {**c, "state": np.where(np.arange(24) == 3, 0, c["state"]).astype("i1")},
+    "another solution": lambda c: {**c, "selection": np.arange(6)},
+    "floats": lambda c: {**c, "state": c["state"].astype(float)},
+    "other order": lambda c: {**c, "bounds": c["bounds"][::-1] + 1.0},
+    "no seal": lambda c: {**c, "meta": without_seal(c["meta"])},
+}
+
+
+def without_seal(meta):
+    """Return the values of a checkpoint without its seal."""
+    values = json.loads(meta.tobytes())
+    del values["seal"]
+    return np.frombuffer(json.dumps(values).encode(), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_an_edited_checkpoint_is_refused(half_way, tmp_path, edit):
+    instance, content = half_way
+    path = tmp_path / "edited.npz"
+    np.savez(path, **edit(content))
+    with pytest.raises(InvalidFile, match=r"was changed|damaged"):
+        solve(instance, time_limit=1, options={"checkpoint": path})
+
+
+def test_parts_that_cannot_be_are_refused_whoever_wrote_them(half_way, tmp_path):
+    instance, content = half_way
+    np.savez(tmp_path / "as_it_was.npz", **content)
+    reached = Checkpoint.load(tmp_path / "as_it_was.npz", instance)
+    first = reached.parts[0]
+    for part, message in (
+        (first._replace(bound=-1e9), "below the Z"),
+        (first._replace(free=first.free[:0], included=first.included[:1]), "no selection"),
+        (first, "earlier one"),
+    ):
+        path = tmp_path / "written.npz"
+        parts = (reached.parts[0], part) if message == "earlier one" else (part,)
+        Checkpoint(
+            instance.fingerprint, instance.n_features, reached.best, reached.objective, parts
+        ).save(path)
+        with pytest.raises(InvalidFile, match=message):
+            Checkpoint.load(path, instance)
+
+
+def test_the_first_bound_is_saved_at_once(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    instance = generate(24, 8, 6, 3, structure="clustered")
+    late = []
+
+    def watch(event):
+        if event.point.bound is not None and event.phase is Phase.ROOT:
+            late.append(not path.exists())
+
+    solve(instance, time_limit=2, options={**SLOWLY, "checkpoint": path}, progress=watch)
+    assert late
+    assert not any(late)
