@@ -91,7 +91,8 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
     """Search, then prove: linear relaxation, semidefinite root bound, branch and bound."""
     reached = None
     if options.checkpoint is not None:
-        reached = Checkpoint.load(options.checkpoint, incumbent.instance)
+        reached = Checkpoint.load(options.checkpoint, incumbent.scaling.original)
+        reached = None if reached is None else reached.into(incumbent.scaling)
     proof = Proof(incumbent, reached, checkpoint=options.checkpoint, params=_params(options.params))
     incumbent.run(lambda: proof.run(_phases(proof, options, resumed=reached is not None)))
     incumbent.details["features_free"] = proof.n_free
@@ -129,7 +130,8 @@ def _save(proof: Proof, options: ProjectedOptions) -> None:
             if proof.root is None:
                 warn("No certificate was written: the root bound was not reached.", stacklevel=2)
             else:
-                proof.root.certificate().save(options.certificate)
+                certificate = proof.root.certificate().about(proof.incumbent.scaling)
+                certificate.save(options.certificate)
     except InvalidFile as error:
         warn(str(error), stacklevel=2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -63,9 +64,12 @@ def objective(
     Returns
     -------
     Objective
-        Z and its parts. Every unordered pair of selected features is charged once.
+        Z and its parts, each rounded once: terms that cancel out lose nothing on the way. Every
+        unordered pair of selected features is charged once.
     """
-    similarity = float(A[:, selection][assignment].sum())
-    redundancy = float(np.triu(R[np.ix_(selection, selection)], 1).sum())
-    bias = float(b[selection].sum())
-    return Objective(similarity - redundancy + bias, similarity, redundancy, bias)
+    gains = A[:, selection][assignment].tolist()
+    charges = np.triu(R[np.ix_(selection, selection)], 1)
+    charges = charges[charges > 0].tolist()
+    biases = b[selection].tolist()
+    total = fsum([*gains, *(-charge for charge in charges), *biases])
+    return Objective(total, fsum(gains), fsum(charges), fsum(biases))

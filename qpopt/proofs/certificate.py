@@ -9,7 +9,7 @@ better solution contains and includes those that every better one contains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -20,6 +20,7 @@ from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
+from qpopt.problem.scaling import Scaling
 from qpopt.problem.subproblem import Floats, Indices
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 
@@ -108,12 +109,30 @@ class Certificate:
         The Z of a known solution, which steps that remove features refer to; −inf without one.
     steps
         The proof.
+    exponent, class_offsets, feature_offset
+        The steps are about (A − class_offsets, R, b − feature_offset) · 2^exponent, which is what
+        was worked on (see `qpopt.problem.scaling`); None where nothing was taken out of A and b.
     """
 
     fingerprint: str
     bound: float
     objective: float
     steps: tuple[Step, ...]
+    exponent: int = 0
+    class_offsets: NDArray[np.float64] | None = None
+    feature_offset: float = 0.0
+
+    def about(self, scaling: Scaling) -> Certificate:
+        """Return the same proof as one about the instance that was asked about."""
+        return replace(
+            self,
+            fingerprint=scaling.original.fingerprint,
+            bound=scaling.bound_back(self.bound),
+            objective=scaling.back(self.objective),
+            exponent=scaling.exponent,
+            class_offsets=scaling.class_offsets,
+            feature_offset=scaling.feature_offset,
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
@@ -122,11 +141,15 @@ class Certificate:
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
+            "exponent": self.exponent,
+            "feature_offset": self.feature_offset,
             "steps": [
                 {"t": step.t, "groups": [_group_record(group) for group in step.groups]}
                 for step in self.steps
             ],
         }
+        if self.class_offsets is not None:
+            arrays["class_offsets"] = self.class_offsets
         for number, step in enumerate(self.steps):
             sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
             members = [d for cut in step.cuts for d in cut.plus + cut.minus]
@@ -160,7 +183,16 @@ class Certificate:
                 _step(archive, number, record) for number, record in enumerate(meta["steps"])
             )
             objective = -np.inf if meta["objective"] is None else float(meta["objective"])
-            return cls(str(meta["fingerprint"]), float(meta["bound"]), objective, steps)
+            # Certificates of the first version are about the instance as it is.
+            return cls(
+                str(meta["fingerprint"]),
+                float(meta["bound"]),
+                objective,
+                steps,
+                int(meta.get("exponent", 0)),
+                archive.get("class_offsets"),
+                float(meta.get("feature_offset", 0.0)),
+            )
 
 
 def _group_record(group: Group) -> list[Any]:

@@ -126,13 +126,14 @@ class Proof:
             parts = ()
         else:
             parts = tuple(part._replace(bound=min(part.bound, bound)) for part in self.parts)
-        Checkpoint(
+        reached = Checkpoint(
             self.instance.fingerprint,
             self.instance.n_features,
             best,
             self.incumbent.objective,
             parts,
-        ).save(self._checkpoint)
+        )
+        reached.about(self.incumbent.scaling).save(self._checkpoint)
 
     def _resume(self, reached: Checkpoint) -> None:
         """Take over what an earlier solve knew."""

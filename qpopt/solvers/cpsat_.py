@@ -6,6 +6,7 @@ The objective is scaled to whole numbers. What the rounding can amount to is add
 from __future__ import annotations
 
 import os
+import sys
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -89,7 +90,8 @@ class ScaledObjective(NamedTuple):
     factor
         A power of two.
     error
-        By how much the true objective may exceed the scaled one divided by `factor`.
+        By how much the true objective may exceed the scaled one divided by `factor`: by the
+        rounding of its coefficients, and by that of adding it up, once for every term.
     constant
         The constant of the true objective.
     """
@@ -104,9 +106,7 @@ class ScaledObjective(NamedTuple):
         if not np.isfinite(scaled_bound) or abs(scaled_bound) >= 2.0**62:
             return None
         bound = scaled_bound / self.factor + self.constant
-        # Adding up the true objective is rounded too, once for every term.
-        rounding = len(self.coefficients) * np.finfo(float).eps * (abs(bound) + 1.0)
-        return float(bound + self.error + rounding)
+        return float(bound + self.error + np.finfo(float).eps * abs(bound))
 
 
 def scale_objective(model: CompiledModel) -> ScaledObjective:
@@ -116,13 +116,14 @@ def scale_objective(model: CompiledModel) -> ScaledObjective:
     total = float(np.abs(model.c) @ reach)
     if largest == 0.0:
         return ScaledObjective(np.zeros(model.n_variables, np.int64), 1.0, 0.0, model.constant)
-    highest = LARGEST_EXPONENT - int(np.ceil(np.log2(total)))
+    highest = min(LARGEST_EXPONENT - int(np.ceil(np.log2(total))), sys.float_info.max_exp - 1)
     exponent = min(highest, int(np.ceil(-np.log2(largest))))
     while True:
         factor = 2.0**exponent
         coefficients = np.rint(model.c * factor)
         error = float(np.abs(model.c - coefficients / factor) @ reach)
         if exponent >= highest or error <= ACCURACY * largest:
+            error += model.n_variables * float(np.finfo(float).eps) * total
             return ScaledObjective(coefficients.astype(np.int64), factor, error, model.constant)
         exponent += 1
 

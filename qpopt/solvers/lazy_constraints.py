@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -97,10 +98,11 @@ def _solve(
         solver,
         model,
         SolverRequest(
-            incumbent.clock.share(),
+            replace(incumbent.clock.share(), gap=incumbent.model_gap),
             start=start,
             lazy=None if separate is None else lazy,
             on_progress=on_progress,
+            size=incumbent.size,
         ),
     )
 

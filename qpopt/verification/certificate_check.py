@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
+from qpopt.verification.rescaling import in_original_unit, worked_on
 from qpopt.verification.step_bounds import step_bounds
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     """
     if certificate.fingerprint != instance.fingerprint:
         raise InvalidCertificate("The certificate is for another instance.")
+    asked = instance
+    instance, objective = worked_on(asked, certificate)
     included = set(instance.include)
     free = set(range(instance.n_features)) - included - set(instance.exclude)
     best = inf
@@ -60,10 +63,10 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
         value, with_feature, without_feature = step_bounds(instance, step)
         best = min(best, value)
         for d in step.removed.tolist():
-            if d not in free or not with_feature[d] <= certificate.objective:
+            if d not in free or not with_feature[d] <= objective:
                 raise InvalidCertificate(f"Step {number} removes feature {d} without a reason.")
         for d in step.forced.tolist():
-            if d not in free or not without_feature[d] <= certificate.objective:
+            if d not in free or not without_feature[d] <= objective:
                 raise InvalidCertificate(f"Step {number} includes feature {d} without a reason.")
         removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
         included |= forced
@@ -72,7 +75,7 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
         if removed & forced or comb(max(len(free), 0), max(missing, 0)) == 0 or missing < 0:
             best = -inf
             break
-    return max(best, certificate.objective)
+    return max(in_original_unit(asked, certificate, best), certificate.objective)
 
 
 def _check_shapes(instance: Instance, step: Step) -> None:
