@@ -25,7 +25,7 @@ CLAIMED = 1.1e-3
 LOST = 1e-5
 """Nor than this, relative to the largest terms."""
 
-SCALES = (1.0, 1.0, 1e-300, 1e-30, 1e-12, 1e-9, 1e-7, 1e-6, 1e-3, 1e3, 1e9, 1e30, 1e90)
+SCALES = (1.0, 1.0, 1e-300, 1e-30, 1e-12, 1e-9, 1e-7, 1e-6, 1e-3, 1e3, 1e9, 1e30, 1e80)
 SHIFTS = (0.0, 0.0, 0.0, 1e3, 1e9, 1e12)
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
 
