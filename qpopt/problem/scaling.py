@@ -128,7 +128,7 @@ def scaled(instance: Instance) -> Scaling:
     taken_out = CANCELLING * left < size
     if taken_out:
         A, b, size = centred, centred_b, left
-    exponent = TYPICAL_EXPONENT - frexp(size)[1]
+    exponent = TYPICAL_EXPONENT - frexp(size)[1] if size else 0
     with np.errstate(over="ignore"):
         A, R, b = np.ldexp(A, exponent), np.ldexp(R, exponent), np.ldexp(b, exponent)
     if not R.max() < MOST_APART:
@@ -151,7 +151,7 @@ def size_of_terms(instance: Instance) -> float:
     """Return what similarity and bias add up to at the most, in absolute terms.
 
     It is what a solver's tolerances are relative to: Z itself may be 0. Redundancy counts only
-    where there is nothing else, as solutions mostly avoid it however large it is. Never 0.
+    where there is nothing else, as solutions mostly avoid it however large it is.
     """
     return _size(instance.A, instance.R, instance.b, instance)
 
@@ -162,8 +162,7 @@ def _size(
     m, k = instance.n_select, instance.n_per_class
     bias = np.partition(np.abs(b), len(b) - m)[len(b) - m :].sum()
     size = k * float(np.abs(A).max(axis=1).sum()) + float(bias)
-    size = size or max(m * (m - 1) / 2, 1.0) * float(R.max())
-    return size or 2.0 ** (TYPICAL_EXPONENT - 1)
+    return size or max(m * (m - 1) / 2, 1.0) * float(R.max())
 
 
 def _nearest(value: Fraction) -> float:

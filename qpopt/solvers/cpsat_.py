@@ -90,8 +90,7 @@ class ScaledObjective(NamedTuple):
     factor
         A power of two.
     error
-        By how much the true objective may exceed the scaled one divided by `factor`: by the
-        rounding of its coefficients, and by that of adding it up, once for every term.
+        By how much the true objective may exceed the scaled one divided by `factor`.
     constant
         The constant of the true objective.
     """
@@ -106,7 +105,9 @@ class ScaledObjective(NamedTuple):
         if not np.isfinite(scaled_bound) or abs(scaled_bound) >= 2.0**62:
             return None
         bound = scaled_bound / self.factor + self.constant
-        return float(bound + self.error + np.finfo(float).eps * abs(bound))
+        # Adding up the true objective is rounded too, once for every term.
+        terms = float(np.abs(self.coefficients).sum()) / self.factor + abs(bound)
+        return float(bound + self.error + len(self.coefficients) * np.finfo(float).eps * terms)
 
 
 def scale_objective(model: CompiledModel) -> ScaledObjective:
@@ -123,7 +124,6 @@ def scale_objective(model: CompiledModel) -> ScaledObjective:
         coefficients = np.rint(model.c * factor)
         error = float(np.abs(model.c - coefficients / factor) @ reach)
         if exponent >= highest or error <= ACCURACY * largest:
-            error += model.n_variables * float(np.finfo(float).eps) * total
             return ScaledObjective(coefficients.astype(np.int64), factor, error, model.constant)
         exponent += 1
 

@@ -35,7 +35,8 @@ def test_terms_are_brought_below_a_thousand_by_a_power_of_two(toy):
 def test_what_has_that_size_is_left_alone():
     instance = made([[300.0, 1.0]], np.zeros((2, 2)), [0.0, 300.0], 1, 1)
     assert scaled(instance).instance is instance
-    assert scaled(made(np.zeros((1, 2)), np.zeros((2, 2)), [0, 0], 1, 1)).exponent == 0
+    nothing = made(np.zeros((1, 2)), np.zeros((2, 2)), [0, 0], 1, 1)
+    assert (scaled(nothing).exponent, size_of_terms(nothing)) == (0, 0.0)
 
 
 def test_where_there_is_only_redundancy_it_counts():
