@@ -59,10 +59,10 @@ def test_constants_that_cancel_out_are_taken_out():
 
 
 def test_excluded_features_count_for_nothing():
-    instance = made([[1.0, 1e90]], np.zeros((2, 2)), [0.0, 1e80], 1, 1, exclude=[1])
+    instance = made([[1.0, 0.5, 1e90]], np.zeros((3, 3)), [0.0, 0.0, 1e80], 1, 1, exclude=[2])
     scaling = scaled(instance)
-    assert scaling.instance.A.tolist() == [[512.0, 0.0]]
-    assert scaling.instance.exclude == (1,)
+    assert scaling.instance.A.tolist() == [[512.0, 256.0, 0.0]]
+    assert scaling.instance.exclude == (2,)
 
 
 def test_redundancy_beyond_all_measure_is_refused():
