@@ -22,7 +22,7 @@ from benchmarks.reports.report import write_report
 from benchmarks.runs.run import ROWS
 from benchmarks.runs.run import run as run_specs
 from benchmarks.runs.specs import configurations, plan
-from benchmarks.studies import build, epsilon, search
+from benchmarks.studies import build, epsilon, fuzz, search
 from benchmarks.studies import gaps as certify
 from qpopt import Solution
 from qpopt.cli.runner import CHECK_FAILED
@@ -32,6 +32,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command("build")(build.main)
 app.command("certify")(certify.main)
 app.command("epsilon")(epsilon.main)
+app.command("fuzz")(fuzz.main)
 app.command("search")(search.main)
 console = Console()
 

@@ -57,15 +57,16 @@ def solve(
         progress=True,
         options=chosen,
     )
-    if out is not None and solution.found:
-        solution.save(out)
     if as_json:
         print(json.dumps(with_header("solution", solution.to_dict()), indent=1))
     else:
         console.print(tables.solution(instance, solution))
         if classes and solution.found:
             console.print(tables.class_sets(instance, solution))
-        if out is not None and solution.found:
+    # Last: where the disk is full, the solution has been shown.
+    if out is not None and solution.found:
+        solution.save(out)
+        if not as_json:
             console.print(f"saved to {out}")
     if solution.status is Status.INTERRUPTED:
         raise typer.Exit(INTERRUPTED)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.limits import Clock, Limits
+from qpopt.errors import SolverFailure
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
+from qpopt.problem.scaling import Scaling, size_of_terms
 from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
-from qpopt.problem.tolerances import OPTIMAL_GAP, is_closed
+from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING, is_closed
 
 MOST_JUDGED = 50_000
 """How many objectives of selections are remembered."""
@@ -32,7 +34,7 @@ class Incumbent:
     Parameters
     ----------
     instance
-        The instance that is solved.
+        The instance that is worked on.
     limits
         The limits of the solve, whose clock starts now.
     start
@@ -43,6 +45,9 @@ class Incumbent:
         Their names, for the solution.
     on_event
         Told of every phase, solution and bound, one at a time.
+    scaling
+        How the instance was made from the one that was asked about, in whose unit solution, trace
+        and events are; everything else is in that of `instance`. None where they are the same.
     """
 
     def __init__(
@@ -55,8 +60,11 @@ class Incumbent:
         method: str = "",
         solver: str = "",
         on_event: OnEvent | None = None,
+        scaling: Scaling | None = None,
     ) -> None:
         self.instance = instance
+        self.scaling = scaling or Scaling(instance, instance)
+        self.size = size_of_terms(instance)
         self.limits = limits
         self.clock = Clock(limits)
         self.start = start
@@ -80,7 +88,15 @@ class Incumbent:
     @property
     def proven(self) -> bool:
         """Whether the bound lies within the gap, or within rounding, of the best objective."""
-        return is_closed(self.bound, self.objective, self.limits.gap)
+        return self._within(self.limits.gap)
+
+    @property
+    def model_gap(self) -> float:
+        """The gap in terms of `instance`, which is smaller where constants were taken out of Z."""
+        offset = self.scaling.offset
+        if not offset or self.best is None or not self.objective:
+            return self.limits.gap
+        return self.limits.gap * min(1.0, abs((self.objective + offset) / self.objective))
 
     def offer(self, candidate: Candidate) -> float:
         """Keep a feasible solution if it is better than the best one; return its objective."""
@@ -91,6 +107,7 @@ class Incumbent:
                 kept = Candidate(candidate.selection.copy(), candidate.assignment.copy())
                 self.best, self.objective = kept, objective
                 self.improved_at = self.clock.seconds
+                self._refuse_low_bound()
                 self._record()
         return objective
 
@@ -119,10 +136,17 @@ class Incumbent:
             self.judge(chosen)
 
     def tighten(self, bound: float | None) -> None:
-        """Keep an upper bound of the whole problem if it is better."""
+        """Keep an upper bound of the whole problem if it is better.
+
+        Raises
+        ------
+        SolverFailure
+            If it lies below the objective of a solution by more than rounding explains.
+        """
         with self._lock:
             if bound is not None and isfinite(bound) and bound < self.bound:
                 self.bound = bound
+                self._refuse_low_bound()
                 self._record()
 
     def run(self, work: Callable[[], None]) -> None:
@@ -149,10 +173,14 @@ class Incumbent:
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:
-            optimal = is_closed(self.bound, self.objective, min(self.limits.gap, OPTIMAL_GAP))
+            optimal = self._within(min(self.limits.gap, OPTIMAL_GAP))
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
         seconds, objective, bound = self._point()
         selection, assignment = self.best or (None, None)
+        if self.best is not None:
+            # Not what was scaled back: near 0 there are fewer digits, and the last may differ.
+            objective = self.scaling.original.objective(*self.best).total
+            bound = None if bound is None else max(bound, objective)
         return Solution(
             selection,
             assignment,
@@ -164,14 +192,36 @@ class Incumbent:
             seconds=seconds,
             seed=self.limits.seed,
             trace=self._trace,
-            fingerprint=self.instance.fingerprint,
+            fingerprint=self.scaling.original.fingerprint,
             details=self.details,
         )
 
+    def _within(self, gap: float) -> bool:
+        return is_closed(self.bound, self.objective, gap, self.size, self.scaling.offset)
+
+    def _refuse_low_bound(self) -> None:
+        """Raise where a bound contradicts a solution: then nothing that it says can be believed."""
+        if self.best is None or not isfinite(self.bound):
+            return
+        parts = self.instance.objective(*self.best)
+        size = max(self.size, abs(parts.similarity) + parts.redundancy + abs(parts.bias))
+        if self.bound < self.objective - ROUNDING * size:
+            back, who = self.scaling.back, " with ".join(filter(None, [self.method, self.solver]))
+            raise SolverFailure(
+                f"A bound of {back(self.bound)!r} was said to be proven, but a solution with "
+                f"{back(self.objective)!r} is known{f'; {who} cannot be trusted here' * bool(who)}."
+                " Try another solver or method."
+            )
+
     def _point(self) -> TracePoint:
-        # Within rounding the bound may fall below the objective; both are then the optimum.
-        bound = max(self.bound, self.objective) if isfinite(self.bound) else None
-        return TracePoint(self.clock.seconds, self.objective if self.best else None, bound)
+        objective = bound = None
+        if self.best is not None:
+            objective = self.scaling.back(self.objective)
+        if isfinite(self.bound):
+            # Within rounding the bound may fall below the objective; both are then the optimum.
+            bound = self.scaling.bound_back(max(self.bound, self.objective))
+        bound = bound if bound is None or isfinite(bound) else None
+        return TracePoint(self.clock.seconds, objective, bound)
 
     def _record(self) -> None:
         self._trace.append(self._point())

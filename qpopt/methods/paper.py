@@ -131,7 +131,7 @@ class _Rounds:
         self.log.append(made)
         if result.x is None or result.objective is None:
             return None
-        self.log[-1]["objective"] = result.objective
+        self.log[-1]["objective"] = incumbent.scaling.back(result.objective)
         selection = np.flatnonzero(model.block("s", result.x) > 0.5)
         used: NDArray[np.bool_] = model.block("w", result.x) > 0.5
         if incumbent.interrupted:

@@ -100,7 +100,8 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
     """Search, then prove: linear relaxation, semidefinite root bound, branch and bound."""
     reached = None
     if options.checkpoint is not None:
-        reached = Checkpoint.load(options.checkpoint, incumbent.instance)
+        reached = Checkpoint.load(options.checkpoint, incumbent.scaling.original)
+        reached = None if reached is None else reached.into(incumbent.scaling)
     proof = Proof(incumbent, reached, checkpoint=options.checkpoint, params=_params(options.params))
     incumbent.run(lambda: proof.run(_phases(proof, options, resumed=reached is not None)))
     incumbent.details["features_free"] = proof.n_free
@@ -139,6 +140,7 @@ def _save(proof: Proof, options: ProjectedOptions) -> None:
             if certificate is None:
                 warn("No certificate was written: the root bound was not reached.", stacklevel=2)
             else:
+                certificate = certificate.about(proof.incumbent.scaling)
                 certificate.save(options.certificate)
     except InvalidFile as error:
         warn(str(error), stacklevel=2)

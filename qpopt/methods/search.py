@@ -46,7 +46,8 @@ def run_search(incumbent: Incumbent, solver: Solver | None, options: SearchOptio
     patience = options.patience
     if patience is None and options.step_limit is None:
         patience = PATIENCE
-    budget = Budget(incumbent, steps=options.step_limit, target=options.target, patience=patience)
+    target = None if options.target is None else incumbent.scaling.into(options.target)
+    budget = Budget(incumbent, steps=options.step_limit, target=target, patience=patience)
     try:
         if search(incumbent, budget):
             incumbent.tighten(incumbent.objective)

@@ -19,6 +19,7 @@ from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
+from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate, Solution
 from qpopt.solvers.base import SolverInfo
 from qpopt.solvers.choice import choose
@@ -82,8 +83,10 @@ def solve(
         If an argument is unknown or out of range; InvalidStart if the start is not feasible.
     MissingSolver, UnsupportedModel, SolverLimit
         If the solver is not there, cannot take the model of the method, or may not for its size.
+    InvalidInstance
+        If the numbers of the instance are too large, or too far apart, for floating point.
     SolverFailure
-        If the solver breaks down.
+        If the solver breaks down, or claims a bound that a solution contradicts.
     """
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
@@ -91,18 +94,20 @@ def solve(
     chosen = find_method(method, solver)
     checked = chosen.options.of(options)
     first = None if start is None else checked_start(instance, start)
+    scaling = scaled(instance)
     engine = None
     if chosen.sizes is not None:
-        engine = choose(solver, chosen.sizes(instance), chosen.preference)
+        engine = choose(solver, chosen.sizes(scaling.instance), chosen.preference)
     compile_loops()
     with following(progress) as on_event:
         incumbent = Incumbent(
-            instance,
+            scaling.instance,
             limits,
             start=first,
             method=chosen.name,
             solver="" if engine is None else engine.name,
             on_event=on_event,
+            scaling=scaling,
         )
         incumbent.run(lambda: chosen.run(incumbent, engine, checked))
         return incumbent.solution()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -52,9 +53,12 @@ def objective(
     """Compute Z = Σ a_cd w_cd s_d − Σ_{d<d'} r_dd' s_d s_d' + Σ b_d s_d, and its parts.
 
     Every unordered pair of selected features is charged once. The assignment is like that of
-    `best_assignment`, its columns in the order of `selection`.
+    `best_assignment`, its columns in the order of `selection`. Every part is rounded once: terms
+    that cancel out lose nothing on the way.
     """
-    similarity = float(A[:, selection][assignment].sum())
-    redundancy = float(np.triu(R[np.ix_(selection, selection)], 1).sum())
-    bias = float(b[selection].sum())
-    return Objective(similarity - redundancy + bias, similarity, redundancy, bias)
+    gains = A[:, selection][assignment].tolist()
+    charges = np.triu(R[np.ix_(selection, selection)], 1)
+    charges = charges[charges > 0].tolist()
+    biases = b[selection].tolist()
+    total = fsum([*gains, *(-charge for charge in charges), *biases])
+    return Objective(total, fsum(gains), fsum(charges), fsum(biases))

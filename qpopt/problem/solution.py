@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -251,7 +252,10 @@ def _sets(values: Any, n_selected: int) -> NDArray[np.bool_]:
 
 
 def _number(label: str, value: Any) -> float | None:
-    return None if value is None else validation.number(label, value, error=InvalidSolution)
+    if value is None:
+        return None
+    # Data has a largest size; what it adds up to may be beyond that.
+    return validation.number(label, value, most=sys.float_info.max, error=InvalidSolution)
 
 
 def _points(points: Any) -> tuple[TracePoint, ...]:

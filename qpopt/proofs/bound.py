@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -11,6 +12,7 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.problem.instance import Instance
+from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import TracePoint
 from qpopt.problem.subproblem import subproblem
 from qpopt.problem.validation import number, one_of
@@ -94,17 +96,22 @@ def bound(
     one_of("kind", kind, KINDS)
     limits = Limits(time_limit)
     if objective is not None:
-        number("objective", objective)
+        number("objective", objective, most=sys.float_info.max)
+    scaling = scaled(instance)
     with following(progress) as on_event:
         incumbent = Incumbent(
-            instance, limits, objective=-inf if objective is None else objective, on_event=on_event
+            scaling.instance,
+            limits,
+            objective=-inf if objective is None else scaling.into(objective),
+            on_event=on_event,
+            scaling=scaling,
         )
         proof = Proof(incumbent)
-        incumbent.run(lambda: proof.run(_phases(instance, kind)))
+        incumbent.run(lambda: proof.run(_phases(scaling.instance, kind)))
     known = incumbent.solution()
     certificate = None
     if proof.root is not None and proof.root.bound <= incumbent.bound:
-        certificate = proof.root.certificate()
+        certificate = proof.root.certificate().about(scaling)
     return Bound(
         inf if known.bound is None else known.bound,
         kind,

@@ -11,7 +11,7 @@ goes on with the part that contains a feature, and an `End` with the part that w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -22,6 +22,7 @@ from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
+from qpopt.problem.scaling import Scaling
 from qpopt.problem.subproblem import Floats, Indices
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
 from qpopt.verification.certificate_check import End, Split
@@ -111,12 +112,30 @@ class Certificate:
         The Z of a known solution, which steps that remove features refer to; −inf without one.
     steps
         The proof: steps, splits and ends of parts. Parts that have no end are left as they are.
+    exponent, class_offsets, feature_offset
+        The steps are about (A − class_offsets, R, b − feature_offset) · 2^exponent, which is what
+        was worked on (see `qpopt.problem.scaling`); None where nothing was taken out of A and b.
     """
 
     fingerprint: str
     bound: float
     objective: float
     steps: tuple[Step | Split | End, ...]
+    exponent: int = 0
+    class_offsets: NDArray[np.float64] | None = None
+    feature_offset: float = 0.0
+
+    def about(self, scaling: Scaling) -> Certificate:
+        """Return the same proof as one about the instance that was asked about."""
+        return replace(
+            self,
+            fingerprint=scaling.original.fingerprint,
+            bound=scaling.bound_back(self.bound),
+            objective=scaling.back(self.objective),
+            exponent=scaling.exponent,
+            class_offsets=scaling.class_offsets,
+            feature_offset=scaling.feature_offset,
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
@@ -125,8 +144,12 @@ class Certificate:
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
+            "exponent": self.exponent,
+            "feature_offset": self.feature_offset,
             "steps": [_record(step) for step in self.steps],
         }
+        if self.class_offsets is not None:
+            arrays["class_offsets"] = self.class_offsets
         for number, step in enumerate(self.steps):
             if not isinstance(step, Step):
                 continue
@@ -162,7 +185,15 @@ class Certificate:
                 _step(archive, number, record) for number, record in enumerate(meta["steps"])
             )
             objective = -np.inf if meta["objective"] is None else _real(meta["objective"])
-            return cls(_text(meta["fingerprint"]), _real(meta["bound"]), objective, steps)
+            return cls(
+                _text(meta["fingerprint"]),
+                _real(meta["bound"]),
+                objective,
+                steps,
+                _whole(meta["exponent"]),
+                archive.get("class_offsets"),
+                _real(meta["feature_offset"]),
+            )
 
 
 def _record(step: Step | Split | End) -> dict[str, Any]:

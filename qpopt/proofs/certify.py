@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from qpopt.control.events import OnEvent
 from qpopt.control.limits import TIME_LIMIT, Limits
-from qpopt.errors import InvalidSolution
+from qpopt.errors import InvalidSolution, SolverFailure
 from qpopt.problem.instance import Instance
+from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Solution, Status
-from qpopt.problem.tolerances import is_closed
+from qpopt.problem.tolerances import ROUNDING, is_closed
 from qpopt.proofs.bound import Bound, bound
 from qpopt.verification.solution_check import verify
 
@@ -51,7 +52,13 @@ def certify(
         instance, time_limit=time_limit, kind=kind, objective=solution.objective, progress=progress
     )
     best = found.value if solution.bound is None else min(solution.bound, found.value)
+    size = scaled(instance).size
+    if best < solution.objective - ROUNDING * size:
+        raise SolverFailure(
+            f"A bound of {best!r} was said to be proven, but the solution has "
+            f"{solution.objective!r}. Try another kind of bound."
+        )
     best = max(best, solution.objective)
-    closed = is_closed(best, solution.objective, Limits().gap)
+    closed = is_closed(best, solution.objective, Limits().gap, size)
     status = Status.OPTIMAL if closed else solution.status
     return replace(solution, bound=best, status=status), found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -16,6 +16,7 @@ from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
+from qpopt.problem.scaling import Scaling
 from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices, Part
 
@@ -44,6 +45,26 @@ class Checkpoint:
     best: Candidate
     objective: float
     parts: tuple[Part, ...]
+
+    def about(self, scaling: Scaling) -> Checkpoint:
+        """Return the same about the instance that was asked about, which is what is saved."""
+        parts = (part._replace(bound=scaling.bound_back(part.bound)) for part in self.parts)
+        return replace(
+            self,
+            fingerprint=scaling.original.fingerprint,
+            objective=scaling.original.objective(*self.best).total,
+            parts=tuple(parts),
+        )
+
+    def into(self, scaling: Scaling) -> Checkpoint:
+        """Return the same about the instance that is worked on."""
+        parts = (part._replace(bound=scaling.bound_into(part.bound)) for part in self.parts)
+        return replace(
+            self,
+            fingerprint=scaling.instance.fingerprint,
+            objective=scaling.instance.objective(*self.best).total,
+            parts=tuple(parts),
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the checkpoint to one compressed .npz file."""

@@ -140,7 +140,7 @@ class Proof:
         fingerprint, n_features = self.instance.fingerprint, self.instance.n_features
         objective = self.incumbent.objective
         reached = Checkpoint(fingerprint, n_features, best, objective, tuple(kept))
-        reached.save(self._checkpoint)
+        reached.about(self.incumbent.scaling).save(self._checkpoint)
 
     def _resume(self, reached: Checkpoint) -> None:
         """Take over what an earlier solve knew."""

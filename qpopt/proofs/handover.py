@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 
@@ -58,8 +59,9 @@ def hand_over(
     try:
         inner.run(lambda: finish(inner))
     except SolverFailure as error:
-        # The proof has other means to go on.
+        # The proof has other means to go on; what a solver that failed has said is not believed.
         incumbent.enter(Phase.MIP, str(error))
+        inner.bound = inf
     if inner.best is not None:
         incumbent.judge(features[inner.best.selection])
     incumbent.tighten(max(inner.bound, incumbent.objective))

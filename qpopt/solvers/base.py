@@ -80,12 +80,15 @@ class SolverRequest:
         Checks every new solution; given only where `supports.lazy_callback` is set.
     on_progress
         Told of new solutions and bounds.
+    size
+        What the terms of the objective add up to: what the tolerances of a bound are relative to.
     """
 
     limits: Limits = field(default_factory=Limits)
     start: Floats | None = None
     lazy: Lazy | None = None
     on_progress: OnProgress = tell_nobody
+    size: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +198,6 @@ class Solver(ABC):
         """
 
 
-def safe_bound(value: float, infinity: float = inf) -> float | None:
+def safe_bound(value: float, infinity: float = inf, size: float = 1.0) -> float | None:
     """Return the bound that a solver tells, moved outward by its tolerances; None for no bound."""
-    return outward(value) if abs(value) < infinity else None
+    return outward(value, size) if abs(value) < infinity else None

@@ -6,6 +6,7 @@ The objective is scaled to whole numbers. What the rounding can amount to is add
 from __future__ import annotations
 
 import os
+import sys
 from math import ceil, floor
 from typing import Any, ClassVar, NamedTuple
 
@@ -105,8 +106,8 @@ class ScaledObjective(NamedTuple):
             return None
         bound = scaled_bound / self.factor + self.constant
         # Adding up the true objective is rounded too, once for every term.
-        rounding = len(self.coefficients) * np.finfo(float).eps * (abs(bound) + 1.0)
-        return float(bound + self.error + rounding)
+        terms = float(np.abs(self.coefficients).sum()) / self.factor + abs(bound)
+        return float(bound + self.error + len(self.coefficients) * np.finfo(float).eps * terms)
 
 
 def scale_objective(model: CompiledModel) -> ScaledObjective:
@@ -116,7 +117,7 @@ def scale_objective(model: CompiledModel) -> ScaledObjective:
     total = float(np.abs(model.c) @ reach)
     if largest == 0.0:
         return ScaledObjective(np.zeros(model.n_variables, np.int64), 1.0, 0.0, model.constant)
-    highest = LARGEST_EXPONENT - int(np.ceil(np.log2(total)))
+    highest = min(LARGEST_EXPONENT - int(np.ceil(np.log2(total))), sys.float_info.max_exp - 1)
     exponent = min(highest, int(np.ceil(-np.log2(largest))))
     while True:
         factor = 2.0**exponent

@@ -62,7 +62,7 @@ class Gurobi(Solver):
                 built.Status,
                 model,
                 np.array(x.X) if built.SolCount else None,
-                safe_bound(built.ObjBound, INFINITY),
+                safe_bound(built.ObjBound, INFINITY, request.size),
                 interrupted=run.interrupted,
                 lazy_added=callback.added,
             )
@@ -140,14 +140,15 @@ class _Callback:
 
     def __call__(self, built: Any, where: int) -> None:
         codes, tell, lazy = self.codes.Callback, self.request.on_progress, self.request.lazy
+        size = self.request.size
         if where == codes.MIPSOL:
             found = np.array(built.cbGetSolution(self.x))
-            tell(found, safe_bound(built.cbGet(codes.MIPSOL_OBJBND), INFINITY))
+            tell(found, safe_bound(built.cbGet(codes.MIPSOL_OBJBND), INFINITY, size))
             broken = None if lazy is None else lazy(found)
             if broken is not None:
                 self._add(built, broken)
         elif where == codes.MIP:
-            tell(None, safe_bound(built.cbGet(codes.MIP_OBJBND), INFINITY))
+            tell(None, safe_bound(built.cbGet(codes.MIP_OBJBND), INFINITY, size))
 
     def _add(self, built: Any, rows: Rows) -> None:
         variables = self.x.tolist()

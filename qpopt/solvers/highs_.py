@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Event
 from typing import Any, ClassVar
 
@@ -71,10 +72,11 @@ class Highs(Solver):
         highs.cbMipInterrupt += poll
         highs.cbSimplexInterrupt += poll
         tell = run.guard(request.on_progress, None)
+        bound_of = partial(safe_bound, size=request.size)
         highs.cbMipImprovingSolution += lambda event: tell(
-            np.array(event.data_out.mip_solution), safe_bound(event.data_out.mip_dual_bound)
+            np.array(event.data_out.mip_solution), bound_of(event.data_out.mip_dual_bound)
         )
-        highs.cbMipLogging += lambda event: tell(None, safe_bound(event.data_out.mip_dual_bound))
+        highs.cbMipLogging += lambda event: tell(None, bound_of(event.data_out.mip_dual_bound))
         patience = None
         if request.limits.time_limit is not None:
             patience = request.limits.time_limit + max(
@@ -89,7 +91,7 @@ class Highs(Solver):
                 _left_behind.append(run)
         info = highs.getInfo()
         x = np.array(highs.getSolution().col_value) if info.primal_solution_status == 2 else None
-        bound = safe_bound(info.mip_dual_bound)
+        bound = bound_of(info.mip_dual_bound)
         ended = highs.getModelStatus().name
         return self.ending(ended, model, x, bound, interrupted=run.interrupted)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -92,8 +93,9 @@ def _solve(
         incumbent.offer_values(model.block("s", x))
         return separate(np.rint(x))
 
+    limits = replace(incumbent.clock.share(), gap=incumbent.model_gap)
     checked = None if separate is None else lazy
-    request = SolverRequest(incumbent.clock.share(), start, checked, on_progress)
+    request = SolverRequest(limits, start, checked, on_progress, size=incumbent.size)
     return solve_for(incumbent, solver, model, request)
 
 

@@ -54,7 +54,7 @@ class Scip(Solver):
         scip.setParam("misc/catchctrlc", False)
         if request.limits.time_limit is not None:
             scip.setParam("limits/time", request.limits.time_limit)
-        built = _Built(pyscipopt, scip, model)
+        built = _Built(pyscipopt, scip, model, request.size)
         run = SolverThread(scip.interruptSolve)
         if request.lazy is not None:
             built.check_with(run.guard(request.lazy, None))
@@ -76,8 +76,9 @@ class Scip(Solver):
 class _Built:
     """A model inside SCIP, its variables, and the extra variable of a quadratic objective."""
 
-    def __init__(self, pyscipopt: Any, scip: Any, model: CompiledModel) -> None:
+    def __init__(self, pyscipopt: Any, scip: Any, model: CompiledModel, size: float) -> None:
         self.pyscipopt = pyscipopt
+        self.size = size
         self.scip = scip
         self.model = model
         self.variables = [
@@ -157,7 +158,7 @@ class _Built:
         self.scip.includeEventhdlr(handler, "progress", "tells of new solutions and bounds")
 
     def bound(self) -> float | None:
-        return safe_bound(self.scip.getDualbound(), self.scip.infinity())
+        return safe_bound(self.scip.getDualbound(), self.scip.infinity(), self.size)
 
 
 def _lazy_handler(pyscipopt: Any, built: _Built, lazy: Lazy) -> Any:

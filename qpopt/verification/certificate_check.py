@@ -16,6 +16,7 @@ from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 from qpopt.verification.certificate_schema import check_header, check_step
 from qpopt.verification.enumeration_check import best_of_all
+from qpopt.verification.rescaling import in_original_unit, worked_on
 from qpopt.verification.step_bounds import step_bounds
 
 if TYPE_CHECKING:
@@ -78,14 +79,19 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
         If the certificate is for another instance, or not what a certificate is.
     """
     aside, parts = examine(instance, certificate)
-    return max([certificate.objective, aside, *(part.bound for part in parts)])
+    found = max([aside, *(part.bound for part in parts)])
+    return max(certificate.objective, in_original_unit(instance, certificate, found))
 
 
 def examine(instance: Instance, certificate: Certificate) -> Examination:
-    """Go through a certificate; parameters and errors are those of `check_certificate`."""
+    """Go through a certificate; parameters and errors are those of `check_certificate`.
+
+    Bounds are in the unit of the certificate.
+    """
     check_header(certificate)
     if certificate.fingerprint != instance.fingerprint:
         raise InvalidCertificate("The certificate is for another instance.")
+    instance = worked_on(instance, certificate)
     included = frozenset(instance.include)
     free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
     aside, open_, ended = -inf, [PartOfProof(included, free, inf)], []

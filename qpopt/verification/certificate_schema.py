@@ -38,6 +38,8 @@ def check_header(certificate: Certificate) -> None:
         raise InvalidCertificate("The bound of the certificate is no number.")
     if not _is_number(certificate.objective) and certificate.objective != -inf:
         raise InvalidCertificate("The objective of the certificate is no finite number.")
+    if not _is_number(certificate.feature_offset):
+        raise InvalidCertificate("The offset of b is no finite number.")
     if not isinstance(certificate.steps, tuple | list):
         raise InvalidCertificate("The steps of the certificate are no list.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import fsum, inf
+from math import fsum, inf, ulp
 from typing import TYPE_CHECKING, NamedTuple
 
 from qpopt.control.events import Event, OnEvent, Phase
@@ -118,7 +118,7 @@ def _checked(
     instance: Instance, solution: Solution, tolerance: float, certificate: Certificate | None
 ) -> Verification:
     violations = list(_claim_violations(instance, solution))
-    objective, size = None, abs(solution.bound or 0.0)
+    objective, size = None, 0.0
     if solution.selection is not None and solution.assignment is not None:
         selected = [int(d) for d in solution.selection]
         rows = [[int(j) for j in row.nonzero()[0]] for row in solution.assignment]
@@ -127,11 +127,10 @@ def _checked(
         # Only where all indices exist can Z be computed.
         if len(rows) == instance.n_classes and all(0 <= d < instance.n_features for d in selected):
             terms = _terms(instance, selected, rows)
-            objective = fsum(terms)
-            size = fsum(map(abs, terms))
-            violations += _value_violations(solution, objective, size, tolerance)
+            objective, size = fsum(terms), fsum(map(abs, terms))
+            violations += _value_violations(instance, solution, objective, size, tolerance)
     if certificate is not None:
-        slack = tolerance * size
+        slack = tolerance * max(size, abs(solution.bound or 0.0))
         violations += _certificate_violations(instance, solution, certificate, objective, slack)
     proven = certificate is not None and not violations
     return Verification(tuple(violations), objective, solution.bound, proven)
@@ -218,7 +217,7 @@ def _terms(instance: Instance, selected: list[int], rows: list[list[int]]) -> li
 
 
 def _value_violations(
-    solution: Solution, objective: float, size: float, tolerance: float
+    instance: Instance, solution: Solution, objective: float, size: float, tolerance: float
 ) -> Iterator[Violation]:
     """Check every claim on objective and bound; `size` is the sum of all absolute terms."""
     claimed, bound, slack = solution.objective, solution.bound, tolerance * size
@@ -235,7 +234,12 @@ def _value_violations(
             message = f"the point {tuple(point)} does not fit the objective {objective!r}."
             yield Violation("trace", message)
         last = point.seconds
-    # Solvers prove optimality up to absolute tolerances as well.
-    allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(1.0, size)
+    # Solvers prove optimality up to what is rounding beside the largest terms as well.
+    largest = instance.n_per_class * fsum(max(map(abs, row)) for row in instance.A.tolist())
+    largest += instance.n_select * max(map(abs, instance.b.tolist()))
+    # Where there is no other term, those of redundancy are what is large.
+    largest = largest or instance.n_select**2 * max(map(max, instance.R.tolist()))
+    # A bound is rounded up, which near 0 is much.
+    allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(size, largest) + ulp(objective)
     if solution.status is Status.OPTIMAL and (bound or 0.0) > objective + allowed:
         yield Violation("status", f"the status is optimal, but the bound is {bound!r}.")

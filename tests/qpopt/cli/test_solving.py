@@ -1,10 +1,17 @@
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from qpopt import Solution
+from qpopt import InvalidFile, Solution
 from tests.qpopt.cli.command_line import run
+
+FULL = Path("/dev/full")
 
 
 def test_solve_and_solvers(capsys, tmp_path, toy, toy_best):
@@ -58,3 +65,39 @@ def test_an_interrupted_solve_keeps_what_it_has(capsys, tmp_path, monkeypatch, t
     monkeypatch.setattr("qpopt.cli.solving.solve_instance", lambda *_, **__: nothing)
     assert run(capsys, "solve", "i.npz", "--out", "s.json")[0] == 130
     assert Solution.load("s.json") == stopped
+
+
+def test_a_full_disk_does_not_cost_the_solution(capsys, tmp_path, monkeypatch, toy):
+    toy.save(tmp_path / "i.npz")
+
+    def full(self, path):
+        raise InvalidFile("Cannot write: No space left on device.")
+
+    monkeypatch.setattr(Solution, "save", full)
+    code, out, error = run(capsys, "solve", tmp_path / "i.npz", "--out", tmp_path / "s.json")
+    assert (code, "12.900000" in out, "saved" in out) == (2, True, False)
+    assert error == "qpopt: Cannot write: No space left on device.\n"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+def test_output_that_is_lost_is_an_error(tmp_path, toy):
+    toy.save(tmp_path / "i.npz")
+    command = [sys.executable, "-m", "qpopt", "solve", str(tmp_path / "i.npz"), "--json"]
+    with FULL.open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "qpopt: cannot write the output: No space left on device\n"
+
+
+def test_sigterm_ends_a_solve_like_ctrl_c(capsys, tmp_path, monkeypatch, toy, toy_best):
+    toy.save(tmp_path / "i.npz")
+
+    def ended(*_, **__):
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return replace(toy_best, status="interrupted")
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("qpopt.cli.solving.solve_instance", ended)
+    assert run(capsys, "solve", tmp_path / "i.npz")[0] == 130
+    assert signal.getsignal(signal.SIGTERM) is before

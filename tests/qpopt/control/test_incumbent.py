@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qpopt import Status
+from qpopt import SolverFailure, Status
 from qpopt.control.events import Event, Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
@@ -55,6 +55,19 @@ def test_a_bound_is_never_reported_below_the_objective(incumbent):
     incumbent.tighten(12.9 - 1e-9)
     solution = incumbent.solution()
     assert solution.bound == solution.objective
+
+
+@pytest.mark.parametrize("bound_first", [True, False])
+def test_a_bound_that_a_solution_contradicts_is_not_hidden(incumbent, bound_first):
+    best = np.array([0.0, 1.0, 1.0, 1.0])
+    if bound_first:
+        incumbent.tighten(12.9 - 1e-6)
+        with pytest.raises(SolverFailure, match=r"12\.899999.* 12\.9"):
+            incumbent.offer_values(best)
+    else:
+        incumbent.offer_values(best)
+        with pytest.raises(SolverFailure, match=r"12\.899999.* 12\.9"):
+            incumbent.tighten(12.9 - 1e-6)
 
 
 def test_bounds_that_say_nothing_are_ignored(incumbent):
