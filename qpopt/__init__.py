@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         SolverLimit,
         UnsupportedModel,
     )
-    from qpopt.methods.solve import available_solvers, solve
+    from qpopt.methods.solve import available_solvers, check_solve, solve
     from qpopt.preprocessing.prepare import prepare
     from qpopt.preprocessing.redundancy import redundancy
     from qpopt.problem.instance import Instance
@@ -67,6 +67,7 @@ __all__ = [
     "bound",
     "certify",
     "check_certificate",
+    "check_solve",
     "generate",
     "prepare",
     "redundancy",
@@ -88,6 +89,7 @@ _MODULES = {
     "bound": "proofs.bound",
     "certify": "proofs.certify",
     "check_certificate": "verification.certificate_check",
+    "check_solve": "methods.solve",
     "generate": "synthetic",
     "prepare": "preprocessing.prepare",
     "redundancy": "preprocessing.redundancy",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -60,13 +60,21 @@ def build(name: str, n_classes: int) -> nn.Module:
     function = partial(module.create_model, what) if timm else getattr(module, what, None)
     if not callable(function):
         raise ModelError(f"{place} has no function {what!r}.")
-    takes = (
-        timm or source == "torchvision" or "num_classes" in inspect.signature(function).parameters
-    )
-    model = function(**({"num_classes": n_classes} if takes else {}))
+    takes = timm or source == "torchvision" or _takes_classes(function)
+    try:
+        model = function(**({"num_classes": n_classes} if takes else {}))
+    except Exception as error:  # the code of a user may fail in any way
+        raise ModelError(f"{name} fails: {type(error).__name__}: {error}.") from error
     if not isinstance(model, nn.Module):
         raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
     return model
+
+
+def _takes_classes(function: Callable[..., Any]) -> bool:
+    try:
+        return "num_classes" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some that are not written in Python do not tell
+        return False
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

@@ -59,10 +59,12 @@ def train_adapter(
     members = BatchSampler(RandomSampler(range(len(labels))), settings.batch_size, drop_last=False)
     first = ranks.is_first()
     with ranks.alone():
-        return train(
+        history = train(
             Training("adapter", AdapterObjective(head, settings), groups, settings),
             DataLoader(TensorDataset(features, labels), batch_size=None, sampler=members),
             val_loader=None if validation is None else [validation],
             log=log if first else None,
             progress=progress and first,
         )
+    ranks.share(head)
+    return history
