@@ -103,6 +103,11 @@ def load_weights(model: nn.Module, path: Path) -> None:
     load_state(model, state, f"in {path}")
 
 
+def _kind(values: Tensor) -> tuple[bool, bool]:
+    """Tell floats, complex and whole numbers apart: precision may be converted, not these."""
+    return values.is_floating_point(), values.is_complex()
+
+
 def load_state(model: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
     """Load all weights of a model, or say exactly which of those `where` they are do not fit."""
     own = model.state_dict()
@@ -113,6 +118,11 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], where: str) -> Non
             f"{key} {tuple(own[key].shape)} instead of {tuple(state[key].shape)}"
             for key in sorted(own.keys() & state.keys())
             if own[key].shape != state[key].shape
+        ],
+        "of another kind": [
+            f"{key} {own[key].dtype} instead of {state[key].dtype}"
+            for key in sorted(own.keys() & state.keys())
+            if _kind(own[key]) != _kind(state[key])
         ],
     }
     said = [
