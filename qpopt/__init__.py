@@ -36,6 +36,7 @@ _MODULES = {
     "bound": "proofs.bound",
     "certify": "proofs.certify",
     "check_certificate": "verification.certificate_check",
+    "check_solve": "methods.solve",
     "generate": "synthetic",
     "prepare": "preprocessing.prepare",
     "redundancy": "preprocessing.redundancy",

@@ -12,6 +12,7 @@ from qpopt.errors import SolverFailure as SolverFailure
 from qpopt.errors import SolverLimit as SolverLimit
 from qpopt.errors import UnsupportedModel as UnsupportedModel
 from qpopt.methods.solve import available_solvers as available_solvers
+from qpopt.methods.solve import check_solve as check_solve
 from qpopt.methods.solve import solve as solve
 from qpopt.preprocessing.prepare import prepare as prepare
 from qpopt.preprocessing.redundancy import redundancy as redundancy

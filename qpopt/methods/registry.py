@@ -34,6 +34,9 @@ def find_method(name: str, solver: str = "auto") -> Method:
     InvalidArgument
         If there is no such method, it cannot be loaded, or it uses no solver although one is named.
     """
+    for label, value in (("method", name), ("solver", solver)):
+        if not isinstance(value, str):
+            raise InvalidArgument(f"{label} must be auto or a name, not {value!r}.")
     if name == "auto":
         name = AUTO if solver == "auto" else AUTO_WITH_SOLVER
     method = find_announced(GROUP, name, Method, InvalidArgument)

@@ -23,7 +23,7 @@ from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate, Solution
 from qpopt.solvers.base import SolverInfo
 from qpopt.solvers.choice import choose
-from qpopt.solvers.registry import find_solver, solver_names
+from qpopt.solvers.registry import find_solver, require, solver_names
 
 
 def solve(
@@ -111,6 +111,31 @@ def solve(
         )
         incumbent.run(lambda: chosen.run(incumbent, engine, checked))
         return incumbent.solution()
+
+
+def check_solve(
+    *,
+    method: str = "auto",
+    solver: str = "auto",
+    time_limit: float | None = TIME_LIMIT,
+    gap: float = GAP,
+    seed: int = 0,
+    threads: int | None = None,
+    options: Options | Mapping[str, Any] | None = None,
+) -> None:
+    """Raise what `solve` would raise for these arguments, before there is an instance.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is unknown or out of range.
+    MissingSolver
+        If the solver is not there.
+    """
+    Limits(time_limit, gap, seed, threads)
+    find_method(method, solver).options.of(options)
+    if solver != "auto":
+        require(solver)
 
 
 def available_solvers() -> dict[str, SolverInfo]:

@@ -4,6 +4,7 @@
 """
 
 from qpopt.preprocessing.bias import center_from_sums, locality_from_sums
+from qpopt.preprocessing.prepare import check_scales
 from qpopt.preprocessing.sharing import sharing_advice
 from qpopt.preprocessing.similarity import auroc_from_histograms, pearson_from_sums
 from qpopt.problem.validation import check_counts
@@ -12,6 +13,7 @@ __all__ = [
     "auroc_from_histograms",
     "center_from_sums",
     "check_counts",
+    "check_scales",
     "locality_from_sums",
     "pearson_from_sums",
     "sharing_advice",

@@ -99,9 +99,7 @@ def prepare(
         )
     if advice := sharing_advice(n_classes, n_select, n_per_class):
         logger.warning("%s", advice)
-    seed = validation.whole_number("seed", seed, error=InvalidInstance)
-    for label, scale in (("bias_scale", bias_scale), ("redundancy", redundancy)):
-        validation.number(label, scale, least=0.0, error=InvalidInstance)
+    check_scales(bias_scale=bias_scale, redundancy=redundancy, epsilon=epsilon, seed=seed)
 
     said = {} if provenance is None else provenance
     origin = dict(freeze("provenance", said, InvalidInstance))
@@ -112,23 +110,19 @@ def prepare(
     record: dict[str, Any] = {
         "redundancy": float(redundancy),
         "bias_scale": float(bias_scale),
-        "seed": seed,
+        "seed": int(seed),
         "zero_features": np.flatnonzero(~raw.any(axis=0)),
         "bias_outliers": [],
         "bias_factor": 0.0,
     }
     start = tuple(hint)
-    if isinstance(epsilon, str) and epsilon == "clique":
-        found = clique_threshold(R, n_select, include=included, exclude=excluded, seed=seed)
+    if isinstance(epsilon, str):
+        found = clique_threshold(R, n_select, include=included, exclude=excluded, seed=int(seed))
         record["epsilon"], record["clique"] = found.epsilon, found.clique
         record["epsilon_proven"] = found.proven
         start = start or tuple(found.clique.tolist())
-    elif isinstance(epsilon, str):
-        raise InvalidInstance(f'epsilon must be "clique", a number or None, not {epsilon!r}.')
-    elif epsilon is None:
-        record["epsilon"] = None
     else:
-        record["epsilon"] = validation.number("epsilon", epsilon, error=InvalidInstance)
+        record["epsilon"] = None if epsilon is None else float(epsilon)
     if record["epsilon"] is not None:
         R[record["epsilon"] > R] = 0.0
 
@@ -157,6 +151,29 @@ def prepare(
         name=name,
         provenance={**origin, **record},
     )
+
+
+def check_scales(
+    *,
+    bias_scale: float = 10**-0.5,
+    redundancy: float = 1.0,
+    epsilon: Literal["clique"] | float | None = "clique",
+    seed: int = 0,
+) -> None:
+    """Raise what `prepare` would raise for these arguments, before there is any data.
+
+    Raises
+    ------
+    InvalidInstance
+        If an argument is out of range.
+    """
+    validation.whole_number("seed", seed, error=InvalidInstance)
+    for label, scale in (("bias_scale", bias_scale), ("redundancy", redundancy)):
+        validation.number(label, scale, least=0.0, error=InvalidInstance)
+    if isinstance(epsilon, str) and epsilon != "clique":
+        raise InvalidInstance(f'epsilon must be "clique", a number or None, not {epsilon!r}.')
+    if epsilon is not None and not isinstance(epsilon, str):
+        validation.number("epsilon", epsilon, error=InvalidInstance)
 
 
 def _warn(record: Mapping[str, Any], has_bias: bool) -> None:

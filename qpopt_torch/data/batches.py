@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import Dataset, IterableDataset
 
 from qpopt.control.progress import Bar
 from qpopt_torch.data.distributed import is_first, repeated_samples
@@ -56,6 +57,7 @@ def batches(
     LoaderError
         If there are no batches, or they cannot be used.
     """
+    require_batches(loader, "The loader")
     left = None
     if not repeated and (n_repeated := repeated_samples(loader)):
         logger.warning("Leaving out %d samples that the DistributedSampler repeats.", n_repeated)
@@ -82,10 +84,17 @@ def batches(
 
 def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any]]:
     """Return the inputs of the first batch, and all batches, the first among them."""
+    require_batches(loader, "The loader")
     reading = iter(loader)
     if (first := next(reading, None)) is None:
         raise nothing_in(loader)
     return to_model(split(first, 0)[0], model), chain([first], reading)
+
+
+def first_batch(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Tensor]:
+    """Return inputs and labels of the first batch, the inputs on the device of a model."""
+    x, begun = begin(loader, model)
+    return x, split(next(iter(begun)), 0)[1]
 
 
 def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
@@ -101,22 +110,63 @@ def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
         x, y = batch[inputs[0]], batch[keys[0]]
     elif isinstance(batch, Sequence) and not isinstance(batch, str) and len(batch) >= 2:
         x, y = batch[0], batch[1]
+        if len(batch) > 2 and not _may_be_labels(y) and _may_be_labels(batch[-1]):
+            raise _several_inputs(number, len(batch) - 1)
     else:
         raise LoaderError(
             f"Batch {number} is {type(batch).__name__}; every batch must be (inputs, labels) or "
             "a mapping that holds both."
         )
+    if isinstance(x, (tuple, list)) and x and all(isinstance(part, Tensor) for part in x):
+        raise _several_inputs(number, len(x))
     if not isinstance(x, Tensor):
         raise LoaderError(f"The inputs of batch {number} are {type(x).__name__}, not a tensor.")
-    return x, torch.as_tensor(y)
+    if not x.ndim or not len(x):
+        raise LoaderError(f"Batch {number} has no samples; leave it out.")
+    return x, _label_tensor(y, number)
+
+
+def _may_be_labels(values: Any) -> bool:
+    """Whether these are whole numbers, one for each sample."""
+    whole = isinstance(values, Tensor) and not (values.is_floating_point() or values.is_complex())
+    return whole and values.ndim == 1
+
+
+def _several_inputs(number: int, n_inputs: int) -> LoaderError:
+    return LoaderError(
+        f"Batch {number} has {n_inputs} inputs; the model takes one. Put them into one tensor, and "
+        "let the model take it apart."
+    )
+
+
+def _label_tensor(values: Any, number: int) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError):
+        kind = type(values).__name__
+        if isinstance(values, Sequence) and values and not isinstance(values, str):
+            kind = f"{kind} of {type(values[0]).__name__}"
+        raise LoaderError(
+            f"The labels of batch {number} are a {kind}; they must be whole class numbers."
+        ) from None
 
 
 def check_labels(labels: Tensor, n_samples: int, n_classes: int, number: int) -> Tensor:
     """Return the labels as int64, or say what is wrong with them."""
     if labels.ndim == 2 and labels.shape[1] == n_classes and n_classes > 1:
+        if not labels.is_complex() and ((labels != 0).sum(1) != 1).any() and _is_binary(labels):
+            raise LoaderError(
+                f"The labels of batch {number} are multi-label targets: some samples have several "
+                "classes, or none. Every sample must have exactly one class."
+            )
         raise LoaderError(
             f"The labels of batch {number} have the shape {tuple(labels.shape)}: one-hot or soft "
             "labels. Pass class numbers, for example labels.argmax(1)."
+        )
+    if not labels.ndim:
+        raise LoaderError(
+            f"Batch {number} is a single sample, with the label {labels.item()!r}; pass a "
+            "DataLoader, which puts samples into batches."
         )
     if labels.shape != (n_samples,):
         raise LoaderError(
@@ -134,6 +184,10 @@ def check_labels(labels: Tensor, n_samples: int, n_classes: int, number: int) ->
             f"{n_classes - 1}."
         )
     return labels.long()
+
+
+def _is_binary(labels: Tensor) -> bool:
+    return bool(((labels == 0) | (labels == 1)).all())
 
 
 def check_features(features: Tensor, labels: Tensor, n_classes: int) -> Tensor:
@@ -163,8 +217,23 @@ def batch_count(loader: Iterable[Any]) -> int | None:
         return None
 
 
-def require_rereadable(loader: Iterable[Any] | None, name: str, why: str) -> None:
-    """Raise if there is a loader that can be read only once."""
+def require_batches(loader: Any, name: str) -> None:
+    """Raise unless a loader is something that gives batches; nothing is read."""
+    if isinstance(loader, Dataset) and not isinstance(loader, IterableDataset):
+        raise LoaderError(
+            f"{name} is a data set ({type(loader).__name__}), which gives single samples; pass "
+            "DataLoader(dataset, batch_size=32)."
+        )
+    wrong = isinstance(loader, (str, bytes, Mapping, Tensor, nn.Module))
+    if wrong or not isinstance(loader, Iterable):
+        raise LoaderError(
+            f"{name} is {type(loader).__name__}; pass a DataLoader or a list of batches."
+        )
+
+
+def require_rereadable(loader: Any, name: str, why: str) -> None:
+    """Raise unless a loader gives batches, and can be read more than once."""
+    require_batches(loader, name)
     if isinstance(loader, Iterator):
         raise LoaderError(
             f"{name} is an iterator, which can be read only once, but {why}; pass a DataLoader or "

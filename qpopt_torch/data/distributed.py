@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch.distributed as dist
+from torch import nn
 from torch.utils.data import DistributedSampler
 
 from qpopt import QpoptError
@@ -64,6 +65,36 @@ def on_all(function: Callable[[], T]) -> list[T]:
         if wrong is not None:
             raise type(wrong)(f"On rank {rank}: {wrong}")
     return [value for value, _ in answers]
+
+
+def on_first(function: Callable[[], T]) -> T:
+    """Call a function on the first rank and return its result on all; so with its errors."""
+    result = on_all(lambda: function() if is_first() else None)[0]
+    return cast(T, result)
+
+
+def agreed(function: Callable[[], T], what: str) -> T:
+    """Call a function on all ranks and return its result, which must be the same everywhere.
+
+    Raises
+    ------
+    QpoptError
+        If it is not; `what` says of what it speaks.
+    """
+    results = on_all(function)
+    if any(result != results[0] for result in results):
+        raise QpoptError(f"The ranks do not have the same: {what} differs between them.")
+    return results[0]
+
+
+def share(model: nn.Module) -> None:
+    """Give all ranks the parameters and buffers of the first."""
+    if active():
+        for value in model.state_dict().values():
+            # A copy: broadcast changes its tensor, and one that is not contiguous it cannot take.
+            sent = value.detach().contiguous().clone()
+            dist.broadcast(sent, 0)
+            value.detach().copy_(sent)
 
 
 def repeated_samples(loader: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -68,13 +68,21 @@ def build(name: str, n_classes: int) -> nn.Module:
     function = partial(module.create_model, what) if timm else getattr(module, what, None)
     if not callable(function):
         raise ModelError(f"{place} has no function {what!r}.")
-    takes = (
-        timm or source == "torchvision" or "num_classes" in inspect.signature(function).parameters
-    )
-    model = function(**({"num_classes": n_classes} if takes else {}))
+    takes = timm or source == "torchvision" or _takes_classes(function)
+    try:
+        model = function(**({"num_classes": n_classes} if takes else {}))
+    except Exception as error:  # the code of a user may fail in any way
+        raise ModelError(f"{name} fails: {type(error).__name__}: {error}.") from error
     if not isinstance(model, nn.Module):
         raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
     return model
+
+
+def _takes_classes(function: Callable[..., Any]) -> bool:
+    try:
+        return "num_classes" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some that are not written in Python do not tell
+        return False
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -103,6 +111,11 @@ def load_weights(model: nn.Module, path: Path) -> None:
     load_state(model, state, f"in {path}")
 
 
+def _kind(values: Tensor) -> tuple[bool, bool]:
+    """Tell floats, complex and whole numbers apart: precision may be converted, not these."""
+    return values.is_floating_point(), values.is_complex()
+
+
 def load_state(model: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
     """Load all weights of a model, or say exactly which of those `where` they are do not fit."""
     own = model.state_dict()
@@ -113,6 +126,11 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], where: str) -> Non
             f"{key} {tuple(own[key].shape)} instead of {tuple(state[key].shape)}"
             for key in sorted(own.keys() & state.keys())
             if own[key].shape != state[key].shape
+        ],
+        "of another kind": [
+            f"{key} {own[key].dtype} instead of {state[key].dtype}"
+            for key in sorted(own.keys() & state.keys())
+            if _kind(own[key]) != _kind(state[key])
         ],
     }
     said = [

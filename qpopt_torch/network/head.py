@@ -52,9 +52,24 @@ class Head:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Head:
-        """Rebuild a head from `to_dict`."""
-        layout = None if values["layout"] is None else Layout(**values["layout"])
-        return cls(**{**values, "layout": layout, "dropouts": tuple(values["dropouts"])})
+        """Rebuild a head from `to_dict`.
+
+        Raises
+        ------
+        ModelError
+            If a value is not possible; it names that.
+        """
+        layout = None if values["layout"] is None else Layout.from_dict(values["layout"])
+        head = cls(**{**values, "layout": layout, "dropouts": tuple(values["dropouts"])})
+        names = (head.name, *head.dropouts, *(n for n in (head.layer, head.norm) if n is not None))
+        if isinstance(values["dropouts"], str) or not all(isinstance(n, str) and n for n in names):
+            raise ModelError(f"A head names modules, not {names!r}.")
+        for label in ("n_features", "n_classes", "calls"):
+            if type(count := getattr(head, label)) is not int or count < 1:
+                raise ModelError(f"{label} of a head must be a whole number, not {count!r}.")
+        if (head.layer is None) != (layout is None):
+            raise ModelError("layer and layout of a head come together or not.")
+        return head
 
     def modules(self, model: nn.Module) -> tuple[nn.Module, nn.Module | None]:
         """Return the head and the feature layer of a model without wrappers.

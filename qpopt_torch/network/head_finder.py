@@ -87,17 +87,41 @@ def head_of(model: nn.Module, x: Tensor, head: HeadLike) -> Head:
     ModelError
         If no head can be verified.
     """
+    options = check_head(model, head)
     if isinstance(head, Head):
         return head
-    options = head if isinstance(head, Mapping) else {"head": head}
-    check_keywords("head", options, find_head)
     found = find_head(model, x, **options)
     maps = "no feature maps" if found.layer is None else f"feature maps {found.layer!r}"
     logger.info("head %r with %d features, %s", found.name, found.n_features, maps)
     return found
 
 
+def check_head(model: nn.Module, head: HeadLike) -> Mapping[str, Any]:
+    """Return a head as arguments of `find_head`, if the model has all modules that it names.
+
+    Raises
+    ------
+    ModelError
+        If it is none of what `HeadLike` says, or of another model.
+    """
+    core = unwrap(model)
+    if isinstance(head, Head):
+        head.modules(core)
+        return {}
+    options = head if isinstance(head, Mapping) else {"head": head}
+    check_keywords("head", options, find_head)
+    for argument, module in options.items():
+        if module is not None:
+            _named(core, module, argument)
+    return options
+
+
 def _linear_head(core: nn.Module, x: Tensor, wanted: str | None) -> Head:
+    if _is_linear(core):
+        raise ModelError(
+            "The model is a single linear layer, so its features are its inputs; pass "
+            "nn.Sequential(nn.Identity(), model) to select among these."
+        )
     linear = {name: m for name, m in core.named_modules() if _is_linear(m)}
     if wanted is not None and wanted not in linear:
         raise ModelError(
@@ -251,6 +275,8 @@ def _named(core: nn.Module, module: nn.Module | str, argument: str) -> str:
         near = [name for name in found if name.endswith(module.rsplit(".", 1)[-1])][:SHOWN]
         hint = f" Did you mean one of {', '.join(near)}?" if near else ""
         raise ModelError(f"{argument}: the model has no module {module!r}.{hint}")
+    if not isinstance(module, nn.Module):
+        raise ModelError(f"{argument} must be a module or its name, not {module!r}.")
     inner = unwrap(module)
     for name, other in found.items():
         if other is inner or other is module:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
+
+from qpopt_torch.errors import ModelError
 
 PREFIXES = (0, 1, 2, 5)
 """Numbers of tokens that stand before the patches: none, a class token, one more, registers."""
@@ -35,6 +37,23 @@ class Layout:
     pooling: Literal["mean", "max", "token"] = "mean"
     prefix: int = 0
     relu: bool = False
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Layout:
+        """Rebuild a layout from its values; ModelError where one is not possible."""
+        layout = cls(**values)
+        fine = (
+            isinstance(layout.channels, str)
+            and layout.channels in ("first", "last")
+            and isinstance(layout.pooling, str)
+            and layout.pooling in ("mean", "max", "token")
+            and type(layout.prefix) is int
+            and layout.prefix >= 0
+            and type(layout.relu) is bool
+        )
+        if not fine:
+            raise ModelError(f"There is no {layout}.")
+        return layout
 
     def maps(self, output: Tensor, *, like: Tensor | None = None) -> Tensor:
         """Return the feature maps, N × channels × positions, of the output of the feature layer.

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from qpopt import QpoptError
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import Head
 
@@ -91,6 +92,10 @@ def unwrap(model: nn.Module) -> nn.Module:
             model = inner
         else:
             break
+    if any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers())):
+        raise ModelError(
+            "The model is on the meta device, where there are no values; load its weights first."
+        )
     if isinstance(model, torch.jit.ScriptModule):
         raise ModelError(
             "The model is a TorchScript module, whose layers cannot be observed; pass the "
@@ -155,8 +160,33 @@ def watch(
             calls.append(Call(names[module], module, kept, output.detach().clone()))
 
     with hooked(dict.fromkeys(names, record)):
-        logits = logits_of(core(x))
+        logits = logits_of(run(core, x, 0))
     return calls, logits
+
+
+def run(model: nn.Module, x: Tensor, number: int) -> Any:
+    """Return what a model gives for a batch; ModelError if it raises."""
+    with explained(model, x, number):
+        return model(x)
+
+
+@contextmanager
+def explained(model: nn.Module, x: Tensor, number: int) -> Iterator[None]:
+    """Turn whatever a model raises on a batch into one ModelError that names both."""
+    try:
+        yield
+    except QpoptError:
+        raise
+    except Exception as error:  # the code of a user may fail in any way
+        kind = str(x.dtype).removeprefix("torch.")
+        hint = ""
+        if not x.is_floating_point():
+            hint = " If the model takes floats, convert them, for example x.float() / 255."
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"The model ({type(model).__name__}) fails on batch {number}, {kind} of the shape "
+            f"{tuple(x.shape)}: {said.rstrip('.')}.{hint}"
+        ) from error
 
 
 def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:

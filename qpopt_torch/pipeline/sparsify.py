@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from time import perf_counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from torch import nn
 
 import qpopt
-from qpopt import Instance, Solution, TracePoint
-from qpopt.control import Event, OnEvent, Phase
+from qpopt import Instance, Solution
+from qpopt.control import OnEvent, Phase
 from qpopt.io import AnyPath
 from qpopt.preprocessing import check_counts, sharing_advice
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import begin, require_rereadable
+from qpopt_torch.data.batches import require_rereadable
+from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.data.seeding import seeded
-from qpopt_torch.errors import ModelError, check_keywords
+from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.accuracy import accuracy
-from qpopt_torch.network.head_finder import HeadLike, find_head, head_of
+from qpopt_torch.network.fingerprint import fingerprint
+from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
+from qpopt_torch.pipeline.arguments import checked_options, checked_wishes, teller
+from qpopt_torch.pipeline.first_look import first_look
+from qpopt_torch.pipeline.run_folder import CHECKPOINT, RunFolder, plain_values
 from qpopt_torch.sparse.classifier import SparseClassifier
-from qpopt_torch.sparse.storage import made_folder
+from qpopt_torch.sparse.storage import SOLUTION
 from qpopt_torch.statistics.collect import collect
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.features import extract
 from qpopt_torch.training.fine_tuning import fine_tune
 from qpopt_torch.training.settings import FineTuning, TrainingLike, training_settings
+
+LOSS = 0.02
+"""Accuracy, from 0 to 1, that a sparse model may lose without a warning."""
 
 logger = logging.getLogger("qpopt")
 
@@ -88,8 +95,9 @@ def sparsify(
     class_names
         Names of the classes.
     out
-        A directory for statistics, instance, solution, checkpoint and the model itself. A second
-        call with the same directory continues where the first one was interrupted.
+        A directory for statistics, instance, solution, checkpoint and the model itself. The same
+        call with the same directory continues where the first one was interrupted; another call
+        is refused, and told what differs.
     progress
         Whether to show progress on a terminal, or a function that is told of all events.
 
@@ -100,26 +108,31 @@ def sparsify(
     """
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
-    preparing, solving = checked_options(prepare, solve, head)
-    given = {"The loader": loader, "statistics_loader": statistics_loader, "val_loader": val_loader}
-    for name, data in given.items():
-        require_rereadable(data, name, "sparsify reads it several times")
-    plain = loader if statistics_loader is None else statistics_loader
-    wanted: dict[str, Any] = {"include": tuple(include), "exclude": tuple(exclude)}
-    folder = None if out is None else made_folder(out)
     core = unwrap(model)
-    found = head_of(core, begin(plain, core)[0], head)
+    preparing, solving = checked_options(core, prepare, solve, head)
+    wanted = checked_wishes(n_select, n_per_class, include, exclude)
+    names = checked_class_names(class_names)
+    plain = loader if statistics_loader is None else statistics_loader
+    given = {"The loader": loader, "statistics_loader": plain, "val_loader": val_loader}
+    loaders = {name: one for name, one in given.items() if one is not None or one is loader}
+    for name, data in loaders.items():
+        require_rereadable(data, name, "sparsify reads it several times")
+    folder = None if out is None else RunFolder(out)
+    found = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[0]
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
+    weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)
     statistics = statistics_for(
-        preparing, solving, core, plain, head=found, class_names=class_names, progress=shown
+        preparing, solving, core, plain, head=found, class_names=names, progress=shown
     )
+    if folder is not None:
+        counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
+        ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
+        call = plain_values({"model": weights, **counts, **ways, "class_names": names})
+        statistics = ranks.on_first(partial(folder.open, call, statistics))
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
-    if folder is not None and ranks.is_first():
-        statistics.save(folder / "statistics.npz")
-        instance.save(folder / "instance.npz")
-    stored = None if folder is None else folder / "solution.json"
-    solution = _solution(instance, stored, {**solving, "progress": progress})
+    solving["progress"] = progress
+    solution = ranks.on_first(lambda: _solution(instance, folder, solving))
     sparse = SparseClassifier.from_solution(model, solution, statistics)
     _advise(instance, sparse)
 
@@ -128,7 +141,7 @@ def sparsify(
 
     following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
-        checkpoint = None if folder is None else folder / "checkpoint.pt"
+        checkpoint = None if folder is None else folder.path / CHECKPOINT
         following |= {"val_loader": val_loader, "checkpoint": checkpoint}
         fine_tune(sparse, loader, settings, **following)
     elif settings is not None:
@@ -140,10 +153,10 @@ def sparsify(
     if val_loader is not None:
         tell(Phase.EVALUATE)
         dense, after = (accuracy(m, val_loader, progress=shown) for m in (model, sparse))
-        logger.info("accuracy %.4f, of the dense model %.4f", after, dense)
+        judge(dense, after, statistics)
         tell(Phase.EVALUATE, f"accuracy {after:.4f}, of the dense model {dense:.4f}")
     if folder is not None and ranks.is_first():
-        sparse.save(folder)
+        sparse.save(folder.path)
     return sparse.eval()
 
 
@@ -162,32 +175,6 @@ def statistics_for(
     bins = 64 if prepare.get("similarity") == "auroc" else 0
     with seeded(solve.get("seed", 0), 0, loader):
         return collect(model, loader, bins=bins, **options)
-
-
-def teller(progress: bool | OnEvent) -> Callable[..., None]:
-    """Return a function that tells of a phase and, in a note, of how things stand."""
-    began = perf_counter()
-
-    def tell(phase: Phase, note: str = "") -> None:
-        if callable(progress) and ranks.is_first():
-            progress(Event(phase, TracePoint(perf_counter() - began, None, None), note))
-
-    return tell
-
-
-def checked_options(
-    prepare: Mapping[str, Any] | None, solve: Mapping[str, Any] | None, head: HeadLike, *own: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of `Statistics.instance` and `qpopt.solve`, all of which exist.
-
-    So do those of `find_head`. Arguments of `qpopt.solve` in `own` are given in another way.
-    """
-    counts = ("n_select", "n_per_class", "include", "exclude", "class_names")
-    preparing, solving = dict(prepare or {}), dict(solve or {})
-    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=counts)
-    check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
-    check_keywords("head", head if isinstance(head, Mapping) else {}, find_head)
-    return preparing, solving
 
 
 def solved(instance: Instance, options: Mapping[str, Any]) -> Solution:
@@ -210,22 +197,31 @@ def _advise(instance: Instance, sparse: SparseClassifier) -> None:
         logger.warning("%s", advice)
 
 
-def _solution(instance: Instance, stored: Path | None, options: Mapping[str, Any]) -> Solution:
-    """Solve the instance on the first rank, or take the solution of an interrupted call."""
+def judge(dense: float, sparse: float, statistics: Statistics) -> None:
+    """Log both accuracies, and warn of what would make the sparse model useless."""
+    logger.info("accuracy %.4f, of the dense model %.4f", sparse, dense)
+    chance = float(statistics.counts.max()) / statistics.n_samples
+    if dense <= chance + min(chance / 2, (1 - chance) / 10):
+        logger.warning(
+            "The dense model is hardly better than chance: accuracy %.4f, where the most frequent "
+            "class alone gives %.4f. Is it trained, and are the labels in its order?",
+            *(dense, chance),
+        )
+    if dense - sparse > LOSS:
+        logger.warning(
+            "The sparse model is %.1f points below the dense one; more features, more of them per "
+            "class, or a longer training may help.",
+            100 * (dense - sparse),
+        )
 
-    def on_first_rank() -> Solution | None:
-        if not ranks.is_first():
-            return None
-        if stored is not None and stored.exists():
-            solution = Solution.load(stored)
-            if solution.fingerprint == instance.fingerprint and solution.found:
-                logger.info("using the solution in %s", stored)
-                return solution
+
+def _solution(instance: Instance, folder: RunFolder | None, options: Mapping[str, Any]) -> Solution:
+    """Solve the instance, or take the solution of an interrupted call."""
+    if folder is None:
+        return solved(instance, options)
+    folder.keep_instance(instance)
+    solution = folder.solution(instance)
+    if solution is None:
         solution = solved(instance, options)
-        if stored is not None:
-            solution.save(stored)
-        return solution
-
-    solution = ranks.on_all(on_first_rank)[0]
-    assert solution is not None
+        solution.save(folder.path / SOLUTION)
     return solution

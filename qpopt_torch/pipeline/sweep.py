@@ -23,21 +23,24 @@ from qpopt.control import OnEvent, Phase
 from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
+from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.metrics.accuracy import Accuracy
+from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
-from qpopt_torch.pipeline.sparsify import checked_options, solved, statistics_for, teller
+from qpopt_torch.pipeline.arguments import checked_options, checked_wishes, teller
+from qpopt_torch.pipeline.first_look import first_look
+from qpopt_torch.pipeline.run_folder import SWEEP, RunFolder, plain_values
+from qpopt_torch.pipeline.sparsify import solved, statistics_for
 from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
 from qpopt_torch.sparse.sparse_head import SparseHead
-from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.features import extract
 from qpopt_torch.training.settings import AdapterTraining, FineTuning, training_settings
 
-FILE = "sweep.json"
 TIME_LIMIT = 20.0
 
 logger = logging.getLogger("qpopt")
@@ -88,23 +91,30 @@ def sweep(
     settings = training_settings(training)
     if isinstance(settings, FineTuning):
         raise TrainingError("sweep works on frozen features: training must be frozen or None.")
-    if not n_select or not n_per_class:
-        raise TrainingError("sweep needs at least one n_select and one n_per_class.")
-    preparing, solving = checked_options(prepare, solve, head, "start")
+    pairs = _pairs(n_select, n_per_class)
+    core, names = unwrap(model), checked_class_names(class_names)
+    preparing, solving = checked_options(core, prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader
-    require_rereadable(plain, "The loader", "sweep reads it several times")
-    preparing |= {"include": tuple(include), "exclude": tuple(exclude)}
-    stored = None if out is None else made_folder(out) / FILE
-    before = Sweep.load(stored) if stored is not None and stored.exists() else None
+    given = {"The loader": plain, "val_loader": val_loader}
+    loaders = {name: data for name, data in given.items() if data is not None or data is plain}
+    for name, data in loaders.items():
+        require_rereadable(data, name, "sweep reads it several times")
+    preparing |= checked_wishes(max(k for k, _ in pairs), 1, include, exclude)
+    folder = None if out is None else RunFolder(out)
+    found = first_look(core, plain, head, names, loaders, preparing)
     statistics = statistics_for(
-        preparing, solving, model, plain, head=head, class_names=class_names, progress=shown
+        preparing, solving, core, plain, head=found, class_names=names, progress=shown
     )
-    frozen = _FrozenNetwork(unwrap(model), statistics, plain, val_loader, settings, shown)
+    stored = None if folder is None else folder.path / SWEEP
+    if folder is not None:
+        call = {"sweep of the model": fingerprint(core), "head": found, "class_names": names}
+        statistics = folder.open(plain_values(call), statistics)
+    before = Sweep.load(stored) if stored is not None and stored.exists() else None
+    frozen = _FrozenNetwork(core, statistics, plain, val_loader, settings, shown)
     known = {} if before is None else {point.key: point for point in before.points}
     dense_accuracy = frozen.dense_accuracy if before is None else before.dense_accuracy
     points: list[SweepPoint] = []
-    pairs = list(product(sorted(set(n_select)), sorted(set(n_per_class))))
     with Bar("sweep", len(pairs), progress=shown) as bar:
         for k, p in pairs:
             try:
@@ -124,6 +134,17 @@ def sweep(
     if not points:
         raise TrainingError("No combination of n_select and n_per_class has a solution.")
     return Sweep(tuple(points), dense_accuracy)
+
+
+def _pairs(n_select: Sequence[int], n_per_class: Sequence[int]) -> list[tuple[int, int]]:
+    """Return all combinations of the counts, rising, if these are such."""
+    for label, counts in (("n_select", n_select), ("n_per_class", n_per_class)):
+        if isinstance(counts, str) or not isinstance(counts, Iterable) or not tuple(counts):
+            raise TrainingError(f"{label} must be a list of at least one count, not {counts!r}.")
+    pairs = list(product(n_select, n_per_class))
+    for k, p in pairs:
+        checked_wishes(k, min(k, p), (), ())
+    return sorted(set(pairs))
 
 
 @dataclass

@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qpopt import Solution
 from qpopt.io import AnyPath
+from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.builders import load_state
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.adapter import Adapter
+from qpopt_torch.sparse.consistency import check_network, check_selection, checked_solution
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
-from qpopt_torch.sparse.storage import SOLUTION, made_folder, opened_model, save_model
+from qpopt_torch.sparse.storage import SOLUTION, explained, made_folder, read_model, save_model
 from qpopt_torch.statistics.statistics import Statistics
 
 MIXED = 0.8
@@ -62,16 +65,22 @@ class SparseClassifier(nn.Module):
         super().__init__()
         self.head = head
         self.solution = solution
-        self.class_names = None if class_names is None else tuple(map(str, class_names))
+        self.class_names = checked_class_names(class_names, head.n_classes)
         self.feature_names: dict[int, str] = {}
         core = unwrap(model)
         old, _ = head.modules(core)
-        weight: Any = old.weight
+        if not isinstance(weight := getattr(old, "weight", None), Tensor):
+            raise ModelError(
+                f"The head {head.name!r} is a {type(old).__name__}, which is not linear."
+            )
         sparse_head.spatial = weight.ndim - 2
-        sparse_head.to(weight.device)
+        # Double precision stays; a lower one would round means and deviations.
+        double = weight.dtype == torch.float64
+        sparse_head.to(weight.device, torch.float64 if double else None)
         # The memo makes the copy use the new modules wherever the old ones stand.
         memo: dict[int, Any] = {id(old): sparse_head}
-        memo |= {id(core.get_submodule(name)): nn.Identity() for name in head.dropouts}
+        known = dict(core.named_modules())
+        memo |= {id(known[name]): nn.Identity() for name in head.dropouts if name in known}
         self.network = deepcopy(core, memo)
         self.network.zero_grad()
 
@@ -184,7 +193,9 @@ class SparseClassifier(nn.Module):
 
     def save(self, directory: AnyPath) -> None:
         """Write weights, config.json and, if known, the solution; see `qpopt_torch.load`."""
-        folder, head = made_folder(directory), self.sparse_head
+        head = self.sparse_head
+        check_selection(head.state_dict(), self.head, len(head.selection))
+        folder = made_folder(directory)
         config = {
             "architecture": type(self.network).__name__,
             "head": self.head.to_dict(),
@@ -193,6 +204,7 @@ class SparseClassifier(nn.Module):
             "hidden": None if head.adapter is None else head.adapter.hidden,
             "class_names": self.class_names,
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
+            "solution": self.solution is not None,
         }
         if self.solution is not None:
             self.solution.save(folder / SOLUTION)
@@ -223,26 +235,26 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     Raises
     ------
     InvalidFile
-        If a file is missing or damaged.
+        If a file is missing or damaged, or the files do not belong together.
     ModelError
         If the model is another architecture; it says which weights do not fit.
     """
     folder = Path(directory)
-    with opened_model(folder) as (config, state):
-        head, hidden = Head.from_dict(config["head"]), config["hidden"]
-        n_select, names, saved = (config[k] for k in ("n_select", "class_names", "architecture"))
-        feature_names = {int(d): name for d, name in config["feature_names"].items()}
-        selection, zeros = np.arange(n_select), np.zeros(n_select)
-        nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
-        blank = SparseHead(selection, nothing, zeros, zeros, dropout=config["dropout"])
-        if hidden is not None:
-            blank.adapter = Adapter(every, every, selection, hidden=hidden)
-    stored = folder / SOLUTION
-    solution = Solution.load(stored) if stored.exists() else None
-    sparse = SparseClassifier(model, head, blank, solution=solution, class_names=names)
-    inside = {key.removeprefix("network."): value for key, value in state.items()}
-    load_state(sparse.network, inside, f"in {folder}, of {saved},")
-    sparse.feature_names = feature_names
+    config, head, state = read_model(folder)
+    n_select, hidden = config["n_select"], config["hidden"]
+    selection, zeros = np.arange(n_select), np.zeros(n_select)
+    nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
+    blank = SparseHead(selection, nothing, zeros, zeros, dropout=config["dropout"])
+    if hidden is not None:
+        blank.adapter = Adapter(every, every, selection, hidden=hidden)
+    sparse = SparseClassifier(model, head, blank, class_names=config["class_names"])
+    load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
+    with explained(folder):
+        check_network(sparse.network, head)
+        sparse.rename_features({int(d): name for d, name in config["feature_names"].items()})
+    if config["solution"]:
+        found = sparse.selection, sparse.assignment
+        sparse.solution = checked_solution(folder / SOLUTION, *found)
     return sparse.eval()
 
 

@@ -17,6 +17,9 @@ from torch import Tensor
 
 from qpopt import InvalidFile
 from qpopt.io import AnyPath, opened_json, replacing, save_json
+from qpopt_torch.errors import UNREADABLE, ModelError
+from qpopt_torch.network.head import Head
+from qpopt_torch.sparse.consistency import check_config, check_selection, seal
 
 WEIGHTS, CONFIG, SOLUTION = "weights.safetensors", "config.json", "solution.json"
 
@@ -35,17 +38,46 @@ def save_model(folder: Path, config: Mapping[str, Any], state: Mapping[str, Tens
     """Write weights and configuration."""
     # Copies, because tensors that share memory cannot be stored.
     copies = {key: value.detach().clone().contiguous() for key, value in state.items()}
+    weights = safetensors.torch.save(copies)
     with replacing(folder / WEIGHTS) as stream:
-        stream.write(safetensors.torch.save(copies))
-    save_json(folder / CONFIG, "sparse-classifier", config)
+        stream.write(weights)
+    save_json(folder / CONFIG, "sparse-classifier", {**config, "seal": seal(config, weights)})
+
+
+def read_model(folder: Path) -> tuple[Mapping[str, Any], Head, dict[str, Tensor]]:
+    """Read what `save_model` wrote: configuration, head, and the state of the network.
+
+    Raises
+    ------
+    InvalidFile
+        If a file is missing or damaged, or the two do not belong together.
+    """
+    with opened_json(folder / CONFIG, "sparse-classifier") as config:
+        head = check_config(config)
+    try:
+        weights = (folder / WEIGHTS).read_bytes()
+        state = safetensors.torch.load(weights)
+    except (*UNREADABLE, SafetensorError) as error:
+        raise InvalidFile(f"Cannot read {folder / WEIGHTS}: {error}.") from error
+    inside = {key.removeprefix("network."): value for key, value in state.items()}
+    own = {
+        key.removeprefix(f"{head.name}."): value
+        for key, value in inside.items()
+        if key.startswith(f"{head.name}.")
+    }
+    with explained(folder):
+        check_selection(own, head, config["n_select"])
+        if seal(config, weights) != config["seal"]:
+            raise ModelError(
+                f"{WEIGHTS} and {CONFIG} were not written together, or one was changed since."
+            )
+    return config, head, inside
 
 
 @contextmanager
-def opened_model(folder: Path) -> Iterator[tuple[Any, dict[str, Tensor]]]:
-    """Open what `save_model` wrote; errors of reading it in the block are InvalidFile."""
-    with opened_json(folder / CONFIG, "sparse-classifier") as config:
-        try:
-            state = safetensors.torch.load((folder / WEIGHTS).read_bytes())
-        except (OSError, SafetensorError, ValueError) as error:
-            raise InvalidFile(f"Cannot read {folder / WEIGHTS}: {error}.") from error
-        yield config, state
+def explained(folder: Path) -> Iterator[None]:
+    """Turn what is wrong with the content of a folder into InvalidFile that names it."""
+    try:
+        yield
+    except ModelError as error:
+        raise InvalidFile(f"{folder} holds no classifier that can be used: {error}") from error

@@ -47,7 +47,7 @@ class Accumulator:
 
     Attributes
     ----------
-    counts, shift, sums, squares, minima, n_positions, histograms, scale
+    counts, shift, sums, squares, minima, n_positions, histograms, scale, rounding
         As in `Statistics`.
     locality, center
         Σ max(softmax over positions) · f and Σ f / (1 + distance of the maximum to the edge);
@@ -68,6 +68,7 @@ class Accumulator:
         self.locality: Tensor | None = None
         self.center: Tensor | None = None
         self.n_positions = 0
+        self.rounding = 0.0
         shape = (n_classes, n_features, bins)
         self.histograms = zeros(shape, dtype=torch.int32) if bins else None
 
@@ -78,6 +79,8 @@ class Accumulator:
 
         `grid` says whether neighbouring positions in the maps are neighbours in the input.
         """
+        if features.is_floating_point():
+            self.rounding = max(self.rounding, torch.finfo(features.dtype).eps)
         values = as_double(features)
         labels = labels.to(values.device)
         shifted = values - self.shift

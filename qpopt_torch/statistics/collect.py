@@ -11,10 +11,12 @@ from torch import Tensor, nn
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches, begin, nothing_in
+from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.sharding import check_sharded, digest, require_different
 from qpopt_torch.errors import EmptyLoader, ModelError
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
-from qpopt_torch.network.observation import Features, observe, unwrap, watch
+from qpopt_torch.network.observation import Features, observe, run, unwrap, watch
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
 from qpopt_torch.statistics.statistics import Statistics
 
@@ -57,27 +59,31 @@ def collect(
     ModelError
         If no head can be verified, or a feature is not finite: it names the batch and the layer.
     LoaderError
-        If there are no batches or their labels are wrong.
+        If there are no batches, their labels are wrong, or two ranks read the same samples.
     """
-    core = unwrap(model)
+    core, names = unwrap(model), checked_class_names(class_names)
     begun: Iterable[Any] = ()
     first: Features | None = None
 
-    def prepare_pass() -> tuple[Head, FeatureScale] | None:
+    check_sharded(loader)
+
+    def prepare_pass() -> tuple[Head, FeatureScale, str] | None:
         nonlocal begun, first
         try:
             x, begun = begin(loader, core)
         except EmptyLoader:  # another rank may have batches
             return None
         found = head_of(core, x, head)
+        checked_class_names(names, found.n_classes)
         with observe(core, found) as first:
             _run(core, x, first, 0)
-        return found, FeatureScale.of(first.features)
+        return found, FeatureScale.of(first.features), digest(x) if ranks.active() else ""
 
-    agreed = next((answer for answer in ranks.on_all(prepare_pass) if answer is not None), None)
-    if agreed is None:
+    answers = [answer for answer in ranks.on_all(prepare_pass) if answer is not None]
+    if not answers:
         raise nothing_in(loader)
-    found, scale = agreed
+    require_different([identity for _, _, identity in answers])
+    found, scale, _ = answers[0]
     if like is not None and like.scale is not None:
         scale = FeatureScale(torch.as_tensor(like.shift), torch.as_tensor(like.scale))
         bins = bins or like.histograms.shape[2]  # type: ignore[union-attr]
@@ -99,14 +105,14 @@ def collect(
                     seen.features, seen.maps = first.features, first.maps
                 grid = found.layout is None or found.layout.is_grid(seen.maps, x)
                 sums.add(seen.features, y, seen.maps, grid=grid)
-        return Statistics.of(sums, class_names, found)
+        return Statistics.of(sums, names, found)
 
     parts = [part for part in ranks.on_all(whole_pass) if part is not None]
     return reduce(Statistics.merge, parts)
 
 
 def _run(core: nn.Module, x: Tensor, seen: Features, number: int) -> None:
-    core(x)
+    run(core, x, number)
     if not torch.isfinite(seen.features).all():
         bad = [call.name for call in watch(core, x)[0] if not torch.isfinite(call.output).all()]
         where = repr(bad[0]) if bad else "between two modules"

@@ -21,15 +21,19 @@ from qpopt.preprocessing import (
     pearson_from_sums,
 )
 from qpopt_torch.data.batches import check_features
+from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.head import Head
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
+from qpopt_torch.statistics.consistency import OPTIONAL, check_mergeable, check_statistics
 
-OPTIONAL = ("locality", "center", "histograms")
+NOISE = 8
+"""Roundings of its mean that the deviation of a feature must exceed for it to have any signal."""
 
 logger = logging.getLogger("qpopt")
 
 Floats = NDArray[np.float64]
+Similarity = Literal["pearson", "auroc"]
 Bias = Literal["locality", "center", "none"]
 BiasLike = Bias | ArrayLike | Callable[["Statistics"], ArrayLike]
 
@@ -61,6 +65,8 @@ class Statistics:
         The head whose features these are, or None.
     class_names
         Names of the classes, or None.
+    rounding
+        The relative precision of the type that the features had; 0 where they are exact.
     """
 
     counts: NDArray[np.int64]
@@ -75,6 +81,7 @@ class Statistics:
     scale: Floats | None = None
     head: Head | None = None
     class_names: tuple[str, ...] | None = None
+    rounding: float = 0.0
 
     @classmethod
     def of(
@@ -86,8 +93,9 @@ class Statistics:
             for field in fields(cls)
             if isinstance(value := getattr(sums, field.name, None), Tensor)
         }
-        names = None if class_names is None else tuple(map(str, class_names))
-        return cls(**arrays, n_positions=sums.n_positions, head=head, class_names=names)
+        names = checked_class_names(class_names, len(sums.counts))
+        arrays |= {"n_positions": sums.n_positions, "rounding": sums.rounding}
+        return cls(**arrays, head=head, class_names=names)
 
     @classmethod
     def from_features(
@@ -149,10 +157,10 @@ class Statistics:
 
     @property
     def std(self) -> Floats:
-        """The population standard deviation of every feature."""
+        """The population standard deviation of every feature; 0 where it is mere rounding."""
         shifted_mean = self.sums.sum(axis=0) / self.n_samples
         std: Floats = np.sqrt(np.maximum(self.squares / self.n_samples - shifted_mean**2, 0.0))
-        return std
+        return np.where(std > NOISE * self.rounding * np.abs(self.mean), std, 0.0)
 
     @property
     def class_sums(self) -> Floats:
@@ -168,7 +176,7 @@ class Statistics:
         InvalidInstance
             If the two are not of the same classes, features and kinds of sums.
         """
-        self._check_mergeable(other)
+        check_mergeable(self, other)
         moved, totals = other.shift - self.shift, other.sums.sum(axis=0)
         known = [key for key in OPTIONAL if getattr(self, key) is not None]
         optional = {key: getattr(self, key) + getattr(other, key) for key in known}
@@ -178,44 +186,32 @@ class Statistics:
             sums=self.sums + other.sums + other.counts[:, None] * moved,
             squares=self.squares + other.squares + 2 * moved * totals + other.n_samples * moved**2,
             minima=np.minimum(self.minima, other.minima),
+            rounding=max(self.rounding, other.rounding),
             **optional,
         )
 
-    def _check_mergeable(self, other: Statistics) -> None:
-        if self.sums.shape != other.sums.shape:
-            raise InvalidInstance(
-                f"Statistics of {self.n_classes} classes × {self.n_features} features cannot be "
-                f"merged with {other.n_classes} × {other.n_features}."
-            )
-        for key in OPTIONAL:
-            if (getattr(self, key) is None) != (getattr(other, key) is None):
-                raise InvalidInstance(
-                    f"Only one of the two statistics has {key}; collect both in the same way."
-                )
-        if self.scale is not None and not all(
-            np.array_equal(getattr(self, key), getattr(other, key)) for key in ("scale", "shift")
-        ):
-            raise InvalidInstance(
-                "The histograms have different bins; collect the second part with like=the first."
-            )
-
-    def similarity(self, kind: Literal["pearson", "auroc"] = "pearson") -> Floats:
+    def similarity(self, kind: Similarity = "pearson") -> Floats:
         """Return raw similarity, classes × features: Pearson correlation or AUROC.
+
+        Constant features, those that vary by mere rounding among them, get 0 or, as AUROC, 0.5.
 
         Raises
         ------
         InvalidInstance
             If a class has no samples, or AUROC is asked for and there are no histograms.
         """
+        constant = self.std == 0
         if kind == "pearson":
-            return pearson_from_sums(
-                self.counts, self.sums, self.squares, class_names=self.class_names
-            )
+            sums, squares = (np.where(constant, 0.0, v) for v in (self.sums, self.squares))
+            return pearson_from_sums(self.counts, sums, squares, class_names=self.class_names)
         if kind != "auroc":
             raise InvalidInstance(f"similarity must be pearson or auroc, not {kind!r}.")
         if self.histograms is None:
             raise InvalidInstance("AUROC needs histograms: collect the statistics with bins=64.")
-        return auroc_from_histograms(self.histograms, class_names=self.class_names)
+        if constant.any():
+            logger.warning("%d features are constant over all samples.", int(constant.sum()))
+        found = auroc_from_histograms(self.histograms, class_names=self.class_names)
+        return np.where(constant, 0.5, found)
 
     def bias(self, kind: BiasLike = "locality") -> Floats | None:
         """Return a raw bias, or None for none.
@@ -228,7 +224,11 @@ class Statistics:
             so once.
         """
         if not isinstance(kind, str):
-            return np.asarray(kind(self) if callable(kind) else kind, dtype=np.float64)
+            values = kind(self) if callable(kind) else kind
+            try:
+                return np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise InvalidInstance(f"bias must give numbers, not {values!r}.") from None
         if kind == "none":
             return None
         formulas = {"locality": locality_from_sums, "center": center_from_sums}
@@ -247,7 +247,7 @@ class Statistics:
         n_select: int,
         n_per_class: int,
         *,
-        similarity: Literal["pearson", "auroc"] = "pearson",
+        similarity: Similarity = "pearson",
         bias: BiasLike = "locality",
         **options: Any,
     ) -> Instance:
@@ -275,6 +275,7 @@ class Statistics:
             "n_positions": self.n_positions,
             "head": None if self.head is None else self.head.to_dict(),
             "class_names": self.class_names,
+            "rounding": self.rounding,
         }
         arrays = {key: value for key, value in vars(self).items() if isinstance(value, np.ndarray)}
         save_archive(path, "statistics", meta, arrays)
@@ -289,10 +290,10 @@ class Statistics:
             If the file is missing, damaged, not statistics, or of a newer format.
         """
         with opened_archive(path, "statistics") as (arrays, meta):
-            names, head = meta["class_names"], meta["head"]
-            return cls(
-                **{key: arrays[key] for key in arrays if key != "meta"},
-                n_positions=meta["n_positions"],
-                head=None if head is None else Head.from_dict(head),
-                class_names=None if names is None else tuple(names),
-            )
+            head = meta["head"]
+            plain = {key: meta[key] for key in ("n_positions", "rounding")}
+            held = {key: arrays[key] for key in arrays if key != "meta"}
+            check_statistics(held, **plain)
+            names = checked_class_names(meta["class_names"], len(held["counts"]))
+            found = None if head is None else Head.from_dict(head)
+            return cls(**held, **plain, head=found, class_names=names)

@@ -67,4 +67,5 @@ def train_adapter(
             progress=progress and first,
         )
     head.adapter.describe(features)
+    ranks.share(head)
     return history

@@ -28,8 +28,13 @@ class Resumable(Protocol):
     settings: Schedule | AdapterTraining
 
 
-def write(training: Resumable, epochs: list[dict[str, float]], path: AnyPath | None) -> None:
-    """Write the state of a training after its last epoch; only the first rank does."""
+def write(
+    training: Resumable, epochs: list[dict[str, float]], path: AnyPath | None, start: str
+) -> None:
+    """Write the state of a training after its last epoch; only the first rank does.
+
+    `start` is the fingerprint of the model that the training began with.
+    """
     if path is None or not ranks.is_first():
         return
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -37,6 +42,7 @@ def write(training: Resumable, epochs: list[dict[str, float]], path: AnyPath | N
         torch.save(
             {
                 "settings": _described(training),
+                "start": start,
                 "history": epochs,
                 "model": training.model.state_dict(),
                 "optimizer": training.optimizer.state_dict(),
@@ -58,7 +64,7 @@ def read(path: AnyPath | None) -> Mapping[str, Any] | None:
         return None
     try:
         stored = torch.load(path, map_location="cpu", weights_only=True)
-        if isinstance(stored, Mapping) and "rates" in stored.get("settings", ()):
+        if isinstance(stored, Mapping) and _is_whole(stored):
             return stored
         reason = "it holds something else"
     except UNREADABLE as error:
@@ -68,8 +74,21 @@ def read(path: AnyPath | None) -> Mapping[str, Any] | None:
     )
 
 
-def resume(training: Resumable, path: AnyPath | None) -> list[dict[str, float]]:
+def _is_whole(stored: Mapping[str, Any]) -> bool:
+    """Whether a file holds what `write` writes."""
+    settings, history = stored.get("settings"), stored.get("history")
+    rates = settings.get("rates") if isinstance(settings, Mapping) else None
+    return (
+        (isinstance(rates, list) and bool(rates) and all(isinstance(r, float) for r in rates))
+        and (isinstance(history, list) and all(isinstance(record, dict) for record in history))
+        and all(isinstance(stored.get(k), Mapping) for k in ("model", "optimizer", "scaler"))
+    )
+
+
+def resume(training: Resumable, path: AnyPath | None, start: str) -> list[dict[str, float]]:
     """Bring a training to the state of its checkpoint; return the epochs that are done.
+
+    `start` is as in `write`.
 
     Raises
     ------
@@ -85,14 +104,19 @@ def resume(training: Resumable, path: AnyPath | None) -> list[dict[str, float]]:
             f"The checkpoint {path} belongs to a training with other settings "
             f"({', '.join(other)}); delete it to start again."
         )
+    if stored.get("start") != start:
+        raise TrainingError(
+            f"The checkpoint {path} is of another model, or of one with other weights; delete it "
+            "to start again."
+        )
     try:
         training.model.load_state_dict(stored["model"])
         training.optimizer.load_state_dict(stored["optimizer"])
-    except (RuntimeError, ValueError) as error:
+        training.scaler.load_state_dict(stored["scaler"])
+    except UNREADABLE as error:
         raise TrainingError(
-            f"The checkpoint {path} is of another model; delete it to start again."
+            f"The checkpoint {path} is damaged; delete it to start again."
         ) from error
-    training.scaler.load_state_dict(stored["scaler"])
     epochs: list[dict[str, float]] = list(stored["history"])
     logger.info("resuming after epoch %d from %s", len(epochs), path)
     return epochs

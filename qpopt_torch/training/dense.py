@@ -49,6 +49,7 @@ def train_dense(
         {"params": [p for p in trainable if p not in own], "lr": settings.lr},
         {"params": [p for p in trainable if p in own], "lr": settings.head_lr},
     ]
+    groups = [group for group in groups if group["params"]]
     objective = TrainingObjective(core, found, settings.beta, settings.dropout)
     training = Training("train dense", objective, groups, settings)
     return train(training, loader, val_loader, checkpoint, log, progress)

@@ -50,6 +50,9 @@ def fine_tune(
     """
     settings = settings or FineTuning()
     check_loaders(loader, val_loader)
+    if not settings.epochs:
+        model.eval()
+        return History()
     objective = TrainingObjective(model, model.head, settings.beta)
     rate = settings.lr
     if isinstance(rate, str):

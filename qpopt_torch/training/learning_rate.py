@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from itertools import chain, count, islice
+from itertools import cycle, islice
 from math import inf
 from typing import Any
+
+from torch import Tensor
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import TrainingError
+from qpopt_torch.network.observation import explained
 from qpopt_torch.training.loop import Training
 from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.settings import FineTuning
+
+MEMORY = 2**30
+"""Bytes of inputs that trials keep, and hardly more."""
 
 logger = logging.getLogger("qpopt")
 
 
 def best_rate(objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning) -> float:
     """Try a few learning rates for some steps on copies; return the one with the lowest loss."""
-    losses = {rate: trial(objective, loader, settings, rate) for rate in settings.trials.rates}
+    kept = _some_batches(objective, loader, settings)
+    losses = {rate: trial(objective, kept, settings, rate) for rate in settings.trials.rates}
     best = min(losses, key=lambda rate: losses[rate])
     if losses[best] == inf:
         raise TrainingError(
@@ -34,7 +41,10 @@ def best_rate(objective: TrainingObjective, loader: Iterable[Any], settings: Fin
 
 
 def trial(
-    objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning, rate: float
+    objective: TrainingObjective,
+    kept: Sequence[tuple[Tensor, Tensor]],
+    settings: FineTuning,
+    rate: float,
 ) -> float:
     """Return the mean loss over the second half of a short training of a copy."""
     copy = deepcopy(objective)
@@ -42,14 +52,27 @@ def trial(
     training = Training("trial", copy, groups, settings)
     copy.train()
     losses = []
-    with seeded(settings.seed, 0, loader):
-        endless = chain.from_iterable(
-            batches(loader, copy.model, copy.n_classes, repeated=True) for _ in count()
-        )
-        for x, y in islice(endless, settings.trials.steps):
-            result = training.step(x, y)
+    with seeded(settings.seed, 0, None):
+        for number, (x, y) in enumerate(islice(cycle(kept), settings.trials.steps)):
+            with explained(copy.model, x, number % len(kept)):
+                result = training.step(x.to(training.device), y.to(training.device))
             if result is None:
                 return inf
             losses.append(result[0])
     late = losses[len(losses) // 2 :]
     return sum(late) / len(late)
+
+
+def _some_batches(
+    objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning
+) -> list[tuple[Tensor, Tensor]]:
+    """Read the batches of all trials, once: reading may take longer than the steps."""
+    kept: list[tuple[Tensor, Tensor]] = []
+    size = 0
+    with seeded(settings.seed, 0, loader):
+        for x, y in batches(loader, objective.model, objective.n_classes, repeated=True):
+            kept.append((x.cpu(), y.cpu()))
+            size += x.nbytes
+            if len(kept) == settings.trials.steps or size > MEMORY:
+                break
+    return kept

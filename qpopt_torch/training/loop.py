@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from time import perf_counter
@@ -18,7 +19,11 @@ from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, require_rereadable
 from qpopt_torch.data.seeding import seeded
+from qpopt_torch.data.sharding import check_sharded
+from qpopt_torch.errors import TrainingError
 from qpopt_torch.metrics.accuracy import Accuracy, accuracy
+from qpopt_torch.network.fingerprint import fingerprint
+from qpopt_torch.network.observation import explained
 from qpopt_torch.training.checkpoint import resume, write
 from qpopt_torch.training.objectives import AdapterObjective, TrainingObjective
 from qpopt_torch.training.settings import AdapterTraining, Schedule
@@ -69,6 +74,11 @@ class Training:
 
     def __post_init__(self) -> None:
         self.model: nn.Module = self.objective.model
+        if not any(group["params"] for group in self.groups):
+            raise TrainingError(
+                "There is nothing to train: no parameter before the head requires a gradient. Call "
+                "model.requires_grad_(True), or train an adapter alone (frozen)."
+            )
         self.optimizer = self.settings.optimizer(
             [{**group, "start": group["lr"]} for group in self.groups]
         )
@@ -76,14 +86,20 @@ class Training:
         self.amp = _precision(self.settings.amp, self.device)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.amp is torch.float16)
         self.parallel: nn.Module = self.objective
-        if ranks.active() and any(p.requires_grad for p in self.model.parameters()):
+        if ranks.active():
             self.parallel = nn.parallel.DistributedDataParallel(self.objective)
 
     def step(self, x: Tensor, y: Tensor) -> tuple[float, Tensor] | None:
         """Take one step; return loss and logits, or None if the loss is not finite."""
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self.device.type, self.amp, enabled=self.amp is not None):
+        precision = torch.autocast(self.device.type, self.amp, enabled=self.amp is not None)
+        with precision, _norms_for(self.objective, len(x)):
             loss, logits = self.parallel(x, y)
+        if not loss.requires_grad:
+            raise TrainingError(
+                "The loss does not depend on any parameter that requires a gradient; call "
+                "model.requires_grad_(True)."
+            )
         finite = torch.isfinite(loss.detach()).float()
         if ranks.active():
             dist.all_reduce(finite, dist.ReduceOp.MIN)
@@ -113,7 +129,8 @@ def train(
 
     If the loss is no longer finite, the model gets the weights of the last good epoch back.
     """
-    history, steps = History(resume(training, checkpoint)), 0
+    start = "" if checkpoint is None else fingerprint(training.model)
+    history, steps = History(resume(training, checkpoint, start)), 0
     done = len(history.epochs)
     n_batches = batch_count(loader)
     good = _state(training.model)
@@ -133,12 +150,14 @@ def train(
                 )
                 logger.warning(history.stopped)
                 break
+            # A batch norm knows only the batches of its own rank.
+            ranks.share(training.model)
             good = _state(training.model)
             steps = (epoch + 1) * int(record.pop("steps"))
             if val_loader is not None:
                 record["val_accuracy"] = accuracy(training.model, val_loader, progress=False)
             history.epochs.append(record)
-            write(training, history.epochs, checkpoint)
+            write(training, history.epochs, checkpoint, start)
             if log is not None and ranks.is_first():
                 log(dict(record), steps)
     training.model.eval()
@@ -146,9 +165,11 @@ def train(
 
 
 def check_loaders(loader: Iterable[Any], val_loader: Iterable[Any] | None) -> None:
-    """Raise unless both can be read once an epoch."""
+    """Raise unless both can be read once an epoch, and ranks train on samples of their own."""
     require_rereadable(loader, "The loader", "training reads it once an epoch")
-    require_rereadable(val_loader, "val_loader", "it is read after every epoch")
+    check_sharded(loader)
+    if val_loader is not None:
+        require_rereadable(val_loader, "val_loader", "it is read after every epoch")
 
 
 def _epoch(
@@ -162,7 +183,8 @@ def _epoch(
     with seeded(training.settings.seed, epoch, loader):
         for x, y in batches(loader, training.model, training.objective.n_classes, repeated=True):
             training.set_epoch(epoch + steps / (n_batches or inf))
-            result = training.step(x, y)
+            with explained(training.model, x, steps):
+                result = training.step(x, y)
             if result is None:
                 return None
             loss, logits = result
@@ -184,6 +206,20 @@ def _epoch(
         "seconds": perf_counter() - began,
         "steps": steps,
     }
+
+
+@contextmanager
+def _norms_for(model: nn.Module, n_samples: int) -> Iterator[None]:
+    """Let batch norms use what they know where a batch is one sample, which has no spread."""
+    kinds = (nn.modules.batchnorm._BatchNorm,)
+    known = [m for m in model.modules() if isinstance(m, kinds) and m.training]
+    for module in known if n_samples == 1 else ():
+        module.eval()
+    try:
+        yield
+    finally:
+        for module in known:
+            module.train()
 
 
 def _state(model: nn.Module) -> dict[str, Tensor]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from math import cos, isfinite, pi
+from math import cos, inf, pi
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 from torch.optim import SGD, AdamW, Optimizer
@@ -15,6 +16,14 @@ Amp = Literal["auto", "off", "bfloat16", "float16"]
 
 WORDS = {"amp": ("auto", "off", "bfloat16", "float16"), "kind": ("linear", "mlp")}
 """Settings that are words, and the words that they may be."""
+
+CHANCES = ("momentum", "dropout", "smoothing", "noise")
+"""Settings that are chances, or shares: from 0 to below 1."""
+
+
+def _is_number(value: Any, *, whole: bool = False) -> bool:
+    number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    return number and bool(0 <= value < inf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,15 +78,18 @@ class TrialParams:
         Learning rates that are tried: the published one, 4 times as much, a quarter, a sixteenth.
     steps
         Steps of each trial: enough for the momentum to build up and for a rate that is too high
-        to show.
+        to show. All trials use the same batches, of one epoch at most, again and again.
     """
 
     rates: tuple[float, ...] = (5.12e-2, 1.28e-2, 3.2e-3, 8e-4)
     steps: int = 40
 
     def __post_init__(self) -> None:
-        if not self.rates or self.steps < 1:
-            raise TrainingError("The trials of a learning rate need at least one rate and step.")
+        rates = self.rates if isinstance(self.rates, (tuple, list)) else ()
+        if not rates or not all(_is_number(rate) and rate > 0 for rate in rates):
+            raise TrainingError(f"rates must be learning rates above 0, not {self.rates!r}.")
+        if not _is_number(self.steps, whole=True) or self.steps < 1:
+            raise TrainingError(f"steps must be a whole number of at least 1, not {self.steps!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +166,7 @@ class AdapterTraining:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_settings(self, hidden=1, epochs=1, batch_size=1)
+        check_settings(self, hidden=1, epochs=0, batch_size=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -166,19 +178,26 @@ class AdapterTraining:
 
 
 def check_settings(settings: Any, **least: int) -> None:
-    """Raise unless words are known, numbers at least 0, and those in `least` whole and as large."""
+    """Raise unless words are known, numbers at least 0, chances below 1, and the rest whole.
+
+    What is in `least` is whole and as large; so is every seed.
+    """
     for field in fields(settings):
         name, value = field.name, getattr(settings, field.name)
-        number = isinstance(value, (int, float)) and isfinite(value) and value >= 0
         if name in WORDS:
-            fine, what = value in WORDS[name], " or ".join(WORDS[name])
+            fine, what = isinstance(value, str) and value in WORDS[name], " or ".join(WORDS[name])
         elif name == "trials":
             fine, what = isinstance(value, TrialParams), "TrialParams(…)"
-        elif name in least:
-            fine = isinstance(value, int) and value >= least[name]
-            what = f"a whole number of at least {least[name]}"
+        elif name in least or name == "seed":
+            smallest = least.get(name, 0)
+            fine = _is_number(value, whole=True) and value >= smallest
+            what = f"a whole number of at least {smallest}"
+        elif name in CHANCES:
+            fine, what = _is_number(value) and 0 <= value < 1, "a number from 0 to below 1"
         else:
-            fine = number or value == "auto" == field.default
+            fine = _is_number(value) or (
+                isinstance(value, str) and value == "auto" == field.default
+            )
             what = "a number of at least 0"
         if not fine:
             label = "The adapter" if name == "kind" else name
@@ -193,9 +212,9 @@ def training_settings(training: TrainingLike) -> FineTuning | AdapterTraining | 
     """Return the settings that are meant."""
     if training is None or isinstance(training, (FineTuning, AdapterTraining)):
         return training
-    if training == "full":
+    if isinstance(training, str) and training == "full":
         return FineTuning()
-    if training == "frozen":
+    if isinstance(training, str) and training == "frozen":
         return AdapterTraining()
     raise TrainingError(
         "training must be FineTuning(…), AdapterTraining(…), full, frozen or None, not "

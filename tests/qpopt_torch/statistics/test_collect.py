@@ -213,7 +213,7 @@ x, y = (torch.cat(parts) for parts in zip(*data))
 dataset = TensorDataset(x, y)
 loader = DataLoader(dataset, batch_size=4, sampler=DistributedSampler(dataset))
 collect(cnn().double(), loader, progress=False).save(f"{sys.argv[1]}/padded-{rank}.npz")
-bad = [(data[0][0], data[0][1] + rank)]
+bad = [(data[rank][0], data[rank][1] + rank)]
 try:
     collect(cnn().double(), bad, progress=False)
 except LoaderError as error:

@@ -25,7 +25,7 @@ def test_the_published_schedules():
         (DenseTraining, {"head_lr": -1}),
         (DenseTraining, {"lr": "auto"}),
         (AdapterTraining, {"kind": "deep"}),
-        (AdapterTraining, {"epochs": 0}),
+        (AdapterTraining, {"epochs": -1}),
     ],
 )
 def test_wrong_settings(kind, setting):

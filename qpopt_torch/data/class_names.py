@@ -1,0 +1,40 @@
+"""Names of classes, checked: as many as there are classes, no two alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from qpopt import InvalidArgument
+
+
+def checked_class_names(names: Any, n_classes: int | None = None) -> tuple[str, ...] | None:
+    """Return names of classes as text; None where there are none.
+
+    Parameters
+    ----------
+    names
+        An iterable of names, or None.
+    n_classes
+        How many there must be, where that is known.
+
+    Raises
+    ------
+    InvalidArgument
+        If they are no names, too few or too many, or two are the same.
+    """
+    if names is None:
+        return None
+    if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
+        raise InvalidArgument(f"class_names must be a list of names, not {names!r}.")
+    found = tuple(str(name) for name in names)
+    if twice := [name for name, count in Counter(found).items() if count > 1]:
+        raise InvalidArgument(
+            f"class_names holds {twice[0]!r} twice; give every class a name of its own."
+        )
+    if n_classes is not None and len(found) != n_classes:
+        raise InvalidArgument(
+            f"class_names must hold {n_classes} names, one for each class; it holds {len(found)}."
+        )
+    return found

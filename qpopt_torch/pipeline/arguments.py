@@ -1,0 +1,129 @@
+"""Everything that can be said about the arguments of a pipeline before the first batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
+from operator import index
+from time import perf_counter
+from typing import Any, get_args
+
+import numpy as np
+from torch import nn
+
+import qpopt
+from qpopt import InfeasibleInstance, InvalidArgument, InvalidInstance, TracePoint
+from qpopt.control import Event, OnEvent, Phase
+from qpopt.preprocessing import check_scales
+from qpopt_torch.data import distributed as ranks
+from qpopt_torch.errors import check_keywords
+from qpopt_torch.network.head_finder import HeadLike, check_head
+from qpopt_torch.statistics.statistics import Bias, Similarity, Statistics
+
+ELSEWHERE = ("n_select", "n_per_class", "include", "exclude", "class_names")
+"""Arguments of `Statistics.instance` that a pipeline takes itself."""
+
+
+def checked_options(
+    model: nn.Module,
+    prepare: Mapping[str, Any] | None,
+    solve: Mapping[str, Any] | None,
+    head: HeadLike,
+    *own: str,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of `Statistics.instance` and `qpopt.solve`, names and values checked.
+
+    So are those of `find_head`. Arguments of `qpopt.solve` in `own` are given in another way.
+    """
+    for name, given in (("prepare", prepare), ("solve", solve)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InvalidArgument(f"{name} must be a mapping of arguments, not {given!r}.")
+    preparing, solving = dict(prepare or {}), dict(solve or {})
+    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=ELSEWHERE)
+    check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
+    _check_preparing(preparing)
+    qpopt.check_solve(**{key: value for key, value in solving.items() if key != "start"})
+    check_head(model, head)
+    return preparing, solving
+
+
+def checked_wishes(
+    n_select: int, n_per_class: int, include: Iterable[int], exclude: Iterable[int]
+) -> dict[str, Any]:
+    """Return include and exclude, if they and the counts make sense for some network."""
+    for label, count in (("n_select", n_select), ("n_per_class", n_per_class)):
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+            raise InvalidInstance(f"{label} must be a whole number of at least 1, not {count!r}.")
+    if n_per_class > n_select:
+        raise InfeasibleInstance(
+            f"n_per_class is {n_per_class}, but only n_select = {n_select} features are selected."
+        )
+    wanted = {"include": _features("include", include), "exclude": _features("exclude", exclude)}
+    if both := set(wanted["include"]) & set(wanted["exclude"]):
+        raise InfeasibleInstance(f"Feature {min(both)} is both in include and in exclude.")
+    if len(wanted["include"]) > n_select:
+        raise InfeasibleInstance(
+            f"include names {len(wanted['include'])} features, but only n_select = {n_select} are "
+            "selected."
+        )
+    return wanted
+
+
+def teller(progress: bool | OnEvent) -> Callable[..., None]:
+    """Return a function that tells of a phase and, in a note, of how things stand."""
+    if not (isinstance(progress, bool) or callable(progress)):
+        raise InvalidArgument(f"progress must be True, False or a function, not {progress!r}.")
+    began = perf_counter()
+
+    def tell(phase: Phase, note: str = "") -> None:
+        if callable(progress) and ranks.is_first():
+            progress(Event(phase, TracePoint(perf_counter() - began, None, None), note))
+
+    return tell
+
+
+def _check_preparing(preparing: Mapping[str, Any]) -> None:
+    scales = ("bias_scale", "redundancy", "epsilon", "seed")
+    check_scales(**{key: preparing[key] for key in scales if key in preparing})
+    similarity, bias = preparing.get("similarity", "pearson"), preparing.get("bias", "none")
+    if not isinstance(similarity, str) or similarity not in get_args(Similarity):
+        raise InvalidInstance(f"similarity must be pearson or auroc, not {similarity!r}.")
+    if isinstance(bias, str):
+        fine = bias in get_args(Bias)
+    else:
+        fine = callable(bias) or _is_finite_vector(bias)
+    if not fine:
+        raise InvalidInstance(
+            "bias must be locality, center, none, a function, or one finite number for every "
+            f"feature, not {bias!r}."
+        )
+    _features("hint", preparing.get("hint", ()))
+    if not isinstance(name := preparing.get("name", ""), str):
+        raise InvalidInstance(f"name must be text, not {name!r}.")
+    if not isinstance(origin := preparing.get("provenance", {}), Mapping):
+        raise InvalidInstance(f"provenance must be a mapping, not {origin!r}.")
+
+
+def _is_finite_vector(values: Any) -> bool:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return array.ndim == 1 and bool(np.isfinite(array).all())
+
+
+def _features(label: str, values: Iterable[int]) -> tuple[int, ...]:
+    """Return features that some network may have: not negative, none named twice."""
+    fine = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    values = tuple(values) if fine else values
+    try:
+        given = tuple(index(d) for d in values) if fine else ()
+    except TypeError:
+        fine = False
+    if not fine or any(isinstance(d, bool) for d in values):
+        raise InvalidInstance(f"{label} must hold feature indices, not {values!r}.")
+    if negative := [d for d in given if d < 0]:
+        raise InvalidInstance(f"{label} names feature {negative[0]}; the first feature is 0.")
+    if len(set(given)) < len(given):
+        raise InvalidInstance(f"{label} names a feature twice.")
+    return given
