@@ -170,7 +170,8 @@ def _point_bounds(Q: Matrix, B: Matrix, m: int, deficit: float, step: Step) -> d
             value = Q[d, d] - tangent[d] + float(p @ B @ p) + away
             value += np.sort(others)[n - m :].sum()
             # The absolute values of everything added up: B at p and at s, and Q at s.
-            size = (float(p.sum()) + 2 * m) ** 2 * largest_B + 4 * m * m * largest_Q + away
+            mass = float(p.sum()) + 2 * m
+            size = mass * mass * largest_B + 4 * m * m * largest_Q + away
         bound = upper_sum([float(value), lost(2 * n + 4 * m + 16) * size, n * TINY])
         # An infinite number on the way can hide in a sum: then the point proves nothing.
         if isfinite(size) and np.isfinite(others).all() and isfinite(bound):
