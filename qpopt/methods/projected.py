@@ -152,7 +152,7 @@ def _certificate(proof: Proof) -> Certificate | None:
     Then the certificate holds for all that the solve has proven, by whatever means.
     """
     instance, root = proof.instance, proof.root
-    rest = subproblem(instance) if root is None else subproblem(instance, root.free, root.included)
+    rest = subproblem(instance) if root is None else root.sub
     few = rest.feasible and n_selections(rest) <= MOST_SELECTIONS
     if not few or proof.incumbent.bound == inf:
         return None if root is None else root.certificate()

@@ -12,7 +12,6 @@ from os import PathLike
 
 from qpopt.control.blas import one_blas_thread
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.limits import Clock
 from qpopt.errors import InvalidFile
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.checkpoint import Checkpoint
@@ -78,7 +77,7 @@ class Proof:
         with one_blas_thread():
             for phase in phases:
                 found = self.incumbent.best is not None
-                if found and (self.incumbent.proven or self.out_of_time()):
+                if found and (self.incumbent.proven or self.incumbent.clock.over):
                     return
                 phase(self)
                 self.pause()
@@ -91,10 +90,6 @@ class Proof:
     def narrow(self, free: Indices, included: Indices) -> None:
         """Go on with one part: nothing outside it is better than the incumbent."""
         self.parts = (Part(free, included, self.incumbent.bound),)
-
-    def out_of_time(self) -> bool:
-        """Tell whether the time limit is reached."""
-        return self.incumbent.clock.over
 
     def pause(self) -> bool:
         """Save if it is time to; tell whether the time limit is reached."""
@@ -109,16 +104,12 @@ class Proof:
                 # A full disk must not end the proof; the last save will tell.
                 self.incumbent.note(str(error))
             self._saved_at = self.incumbent.clock.seconds
-        return self.out_of_time()
-
-    def clock(self, share: Share) -> Clock:
-        """Return the clock of a phase that gets a share of the time that is left."""
-        return Clock(self.incumbent.clock.share(*share))
+        return self.incumbent.clock.over
 
     def time(self, share: Share) -> float:
         """Return a share of the time that is left, in seconds."""
-        remaining = self.clock(share).remaining
-        return inf if remaining is None else remaining
+        seconds = self.incumbent.clock.share(*share).time_limit
+        return inf if seconds is None else seconds
 
     def save(self) -> None:
         """Write the checkpoint, unless there is nothing worth keeping or it holds more already."""

@@ -31,14 +31,15 @@ def hand_over(
         Gets better solutions, and the bound of the solver; nothing outside the part may be better
         than its best solution.
     part
-        What is left, with at least one feature to select and as many free ones.
+        What is left; nothing is handed over where there is nothing to choose.
     limits, finish
         When to give up, and what lets the solver work.
     most_variables
         Larger models are not handed over.
     """
     features = np.union1d(part.free, part.included)
-    if len(features) * (1 + part.n_classes) > most_variables:
+    nothing = not 0 < part.n_select <= part.n_free
+    if nothing or len(features) * (1 + part.n_classes) > most_variables:
         return False
     whole = incumbent.instance
     instance = Instance(

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from qpopt.control.events import Phase
+from qpopt.control.limits import Clock
 from qpopt.problem.subproblem import Subproblem, subproblem
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import Finish, hand_over
@@ -84,7 +85,7 @@ class Linear:
             return
         params = proof.params
         share = self.share or (params.linear if sub.R.any() else params.linear_alone)
-        clock = proof.clock(share)
+        clock = Clock(proof.incumbent.clock.share(*share))
         incumbent = proof.incumbent
         incumbent.enter(Phase.LINEAR, "linear relaxation")
         relaxation = LinearRelaxation(sub, cliques=self.cliques)
@@ -152,8 +153,8 @@ class Root:
         patience = params.before_branching
         while True:
             _improve(proof, root, patience)
-            over = root.finished or proof.incumbent.proven or proof.out_of_time()
-            if over or root.n_free <= params.branch_below:
+            over = root.finished or proof.incumbent.proven or proof.incumbent.clock.over
+            if over or root.sub.n_free <= params.branch_below:
                 return
             if _take_apart(proof, root, in_any_case=patience.rounds > params.most_patience):
                 return
@@ -227,8 +228,6 @@ def _hand_over(proof: Proof, rest: Subproblem, finish: Finish, share: Share) -> 
 
     What is better by less than the gap may still be there, so the part stays open.
     """
-    if not 0 < rest.n_select <= rest.n_free:
-        return False
     limits = proof.incumbent.clock.share(*share)
     return hand_over(proof.incumbent, rest, limits, finish, proof.params.most_variables)
 
@@ -241,20 +240,20 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
         root.know(incumbent.objective)
         root.advance(incumbent.clock)
         incumbent.tighten(root.bound)
-        incumbent.enter(Phase.ROOT, f"{root.n_free} features free")
-        proof.narrow(root.free, root.included)
+        incumbent.enter(Phase.ROOT, f"{root.sub.n_free} features free")
+        proof.narrow(root.sub.free, root.sub.included)
         recent.append(root.latest)
         if patience.ends(recent):
             break
     root.know(incumbent.objective)
     root.finish(incumbent.clock)
     incumbent.tighten(root.bound)
-    proof.narrow(root.free, root.included)
+    proof.narrow(root.sub.free, root.sub.included)
 
 
 def _take_apart(proof: Proof, root: RootBound, *, in_any_case: bool) -> bool:
     """Split the most promising features off, if that leaves the others with better bounds."""
-    proof.incumbent.enter(Phase.ROOT, f"{root.n_free} features free, each by itself")
+    proof.incumbent.enter(Phase.ROOT, f"{root.sub.n_free} features free, each by itself")
     parts = root.parts(proof.params.core, proof.incumbent.clock)
     least = proof.params.worth_taking_apart * (root.bound - proof.incumbent.objective)
     pays = in_any_case or len(parts) == 1 or root.bound - parts[1].bound >= least

@@ -45,6 +45,8 @@ class RootBound:
 
     Attributes
     ----------
+    sub
+        What is undecided, with the features that every better solution contains.
     objective
         The best known Z.
     latest
@@ -64,23 +66,23 @@ class RootBound:
         self.params = params
         self.objective = -inf
         self.latest = inf
-        self._sub = subproblem(instance, free, included)
+        self.sub = subproblem(instance, free, included)
         self._cuts = cuts
         self._semidefinite: SemidefiniteRelaxation | None = None
         self._steps: list[Step] = []
         self._snapshot: Step | None = None
         self._rest = inf
-        first = params.first + params.first_per_selected * self._sub.n_select
+        first = params.first + params.first_per_selected * self.sub.n_select
         self._stages = [
             stage._replace(size=stage.size * first)
             for stage in params.stages
-            if params.worth_a_stage * stage.size * first < self._sub.n_free
+            if params.worth_a_stage * stage.size * first < self.sub.n_free
         ]
         self._stage: Stage | None = None
         self._estimates: list[float] = []
         self._stage_ends = inf
         self._step_seconds = 0.0
-        if self._sub.feasible:
+        if self.sub.feasible:
             self._settle()
         else:
             # What others have decided leaves no selection: nothing is better than what is known.
@@ -92,30 +94,15 @@ class RootBound:
         return max(self._rest, self.objective)
 
     @property
-    def n_free(self) -> int:
-        """How many features are undecided."""
-        return self._sub.n_free
-
-    @property
-    def free(self) -> Indices:
-        """The features that are undecided."""
-        return self._sub.free
-
-    @property
-    def included(self) -> Indices:
-        """The features that every better solution contains."""
-        return self._sub.included
-
-    @property
     def finished(self) -> bool:
         """Whether nothing is left to improve: no better solution exists."""
-        return self._rest <= self.objective or self._sub.n_select == 0
+        return self._rest <= self.objective or self.sub.n_select == 0
 
     @property
     def iterate(self) -> SemidefiniteRelaxation | None:
         """The present iterate, if it is one for all features that are undecided."""
         current = self._semidefinite
-        if current is None or current.sub.n_free != self._sub.n_free:
+        if current is None or current.sub.n_free != self.sub.n_free:
             return None
         return current
 
@@ -131,7 +118,7 @@ class RootBound:
         steps, began = self._steps_per_round(current), clock.seconds
         current.round(steps, lambda: clock.over)
         self._step_seconds = (clock.seconds - began) / steps
-        if current.sub.n_free == self._sub.n_free:
+        if current.sub.n_free == self.sub.n_free:
             estimate = self.latest = current.estimate()
             if estimate + self.params.worth_proving * abs(estimate) < self._rest:
                 self._prove(clock)
@@ -146,7 +133,7 @@ class RootBound:
         if self.finished:
             return
         self._stages.clear()
-        if self._current(clock).sub.n_free < self._sub.n_free:
+        if self._current(clock).sub.n_free < self.sub.n_free:
             self._grow(clock)
         if self._current(clock).estimate() < self._rest:
             self._prove(clock)
@@ -165,7 +152,7 @@ class RootBound:
             Looked at from time to time; when it is over, the bounds are left as they are then.
         """
         current = self.iterate
-        free, included = self.free, self.included
+        free, included = self.sub.free, self.sub.included
         if current is None or size >= len(free) or self.finished:
             return (Part(free, included, self.bound),)
         values = np.fmin(current.values_with(lambda: clock.over), self.bound)
@@ -185,12 +172,12 @@ class RootBound:
 
     def _current(self, clock: Clock = ENDLESS) -> SemidefiniteRelaxation:
         if self._semidefinite is None:
-            free = self._sub.free
+            free = self.sub.free
             if self._stages:
                 stage = self._begin(self._stages.pop(0), clock)
-                free = np.sort(free[FeatureRanking(self._sub).first()[: int(stage.size)]])
+                free = np.sort(free[FeatureRanking(self.sub).first()[: int(stage.size)]])
             self._semidefinite = SemidefiniteRelaxation(
-                subproblem(self.instance, free, self._sub.included),
+                subproblem(self.instance, free, self.sub.included),
                 cuts=self._cuts and self._stage is None,
                 params=self.params.semidefinite,
             )
@@ -224,20 +211,20 @@ class RootBound:
         """Tell whether what is left of the time is needed to come to all features."""
         if clock.remaining is None:
             return False
-        growth = self._sub.n_free / self._current().sub.n_free
+        growth = self.sub.n_free / self._current().sub.n_free
         steps = self.params.semidefinite.steps_to_settle + self.params.least_steps
         return bool(clock.remaining < steps * self._step_seconds * growth**COST)
 
     def _grow(self, clock: Clock) -> None:
         current = self._current()
-        free, self._stage = self._sub.free, None
+        free, self._stage = self.sub.free, None
         if self._stages and not self._too_late(clock):
             stage = self._begin(self._stages.pop(0), clock)
-            costs = current.reduced_costs(self._sub)
+            costs = current.reduced_costs(self.sub)
             more = np.argsort(-costs, kind="stable")[: int(stage.size) - current.sub.n_free]
             free = np.union1d(current.sub.free, free[more])
         current.with_cuts = self._cuts and self._stage is None
-        current.extend(subproblem(self.instance, free, self._sub.included), lambda: clock.over)
+        current.extend(subproblem(self.instance, free, self.sub.included), lambda: clock.over)
 
     def _prove(self, clock: Clock) -> None:
         current = self._current()
@@ -250,8 +237,8 @@ class RootBound:
         forced = current.sub.free[features.without_feature <= limit]
         better = features.value < self._rest
         # The steps come before the bound: an interruption must not leave a bound without its proof.
-        if len(removed) + len(forced) >= max(1.0, self.params.worth_removing * self.n_free):
-            points = np.zeros((len(useless), self.n_free), dtype=np.float32)
+        if len(removed) + len(forced) >= max(1.0, self.params.worth_removing * self.sub.n_free):
+            points = np.zeros((len(useless), self.sub.n_free), dtype=np.float32)
             points[found.features] = found.points
             last = [] if better or self._snapshot is None else [self._snapshot]
             step = Step.of(current, removed, forced, points[useless])
@@ -260,7 +247,7 @@ class RootBound:
             self._decide(removed, forced)
         elif better:
             nothing = removed[:0]
-            self._snapshot = Step.of(current, nothing, nothing, np.zeros((0, self.n_free)))
+            self._snapshot = Step.of(current, nothing, nothing, np.zeros((0, self.sub.n_free)))
             self._rest = features.value
 
     def _decide(self, removed: Indices, forced: Indices) -> None:
@@ -274,19 +261,19 @@ class RootBound:
         if len(np.intersect1d(removed, forced)) or not rest.feasible:
             self._rest = -inf
             return
-        self._sub = rest
+        self.sub = rest
         if rest.n_select > 0:
             current.restrict(rest)
         self._settle()
 
     def _settle(self) -> None:
         """Compute the value where nothing is left to choose."""
-        if self._sub.n_select == self._sub.n_free:
-            chosen = np.union1d(self._sub.free, self._sub.included)
-            self._sub = subproblem(self.instance, chosen[:0], chosen)
-        if self._sub.n_select == 0:
-            chosen = self._sub.included
-            self._sub = subproblem(self.instance, chosen[:0], chosen)
+        if self.sub.n_select == self.sub.n_free:
+            chosen = np.union1d(self.sub.free, self.sub.included)
+            self.sub = subproblem(self.instance, chosen[:0], chosen)
+        if self.sub.n_select == 0:
+            chosen = self.sub.included
+            self.sub = subproblem(self.instance, chosen[:0], chosen)
             given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))

@@ -59,7 +59,9 @@ def test_a_single_part_that_is_smaller_than_the_iterate(monkeypatch):
 
     def without_worst(root, size, stop):
         rest = np.setdiff1d(np.arange(30), best.selection)
-        taken_apart.append(Part(np.setdiff1d(root.free, rest[:1]), root.included, root.bound))
+        taken_apart.append(
+            Part(np.setdiff1d(root.sub.free, rest[:1]), root.sub.included, root.bound)
+        )
         return (taken_apart[-1],)
 
     monkeypatch.setattr(RootBound, "parts", without_worst)

@@ -24,8 +24,8 @@ def test_fixing_never_removes_a_better_solution(instance):
         root.advance()
     root.finish()
     assert root.bound >= best.objective - 1e-9 * max(1.0, abs(best.objective))
-    assert set(root.included) <= set(best.selection)
-    assert set(best.selection) <= set(root.free) | set(root.included)
+    assert set(root.sub.included) <= set(best.selection)
+    assert set(best.selection) <= set(root.sub.free) | set(root.sub.included)
 
 
 def test_features_go_when_an_objective_is_known():
@@ -35,9 +35,9 @@ def test_features_go_when_an_objective_is_known():
     root.know(just_below(best.objective))
     for _ in range(60):
         root.advance()
-    assert root.n_free < 30
+    assert root.sub.n_free < 30
     assert root.bound >= best.objective
-    assert set(best.selection) <= {*root.free, *root.included}
+    assert set(best.selection) <= {*root.sub.free, *root.sub.included}
 
 
 def test_growing_candidate_sets_end_with_all_features():
