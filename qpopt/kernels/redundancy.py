@@ -165,12 +165,10 @@ def tabu_clique(adjacent, fixed, allowed, members, steps, patience, state):
             w = next_random(state) % n
             if allowed[w] and not inside[w] and not fixed[members[position]]:
                 v = w
-                u = members[position]
-                change = degree[v] - degree[u] - adjacent[u, v]
             else:
                 position = leaving[next_random(state) % n_leaving]
-                u = members[position]
-                change = degree[v] - degree[u] - adjacent[u, v]
+            u = members[position]
+            change = degree[v] - degree[u] - adjacent[u, v]
         members[position] = v
         inside[u] = False
         inside[v] = True

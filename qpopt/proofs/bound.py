@@ -112,15 +112,9 @@ def bound(
     certificate = None
     if proof.root is not None and proof.root.bound <= incumbent.bound:
         certificate = proof.root.certificate().about(scaling)
-    return Bound(
-        inf if known.bound is None else known.bound,
-        kind,
-        known.seconds,
-        tuple(known.trace),
-        proof.n_free,
-        certificate,
-        incumbent.interrupted,
-    )
+    value, trace = inf if known.bound is None else known.bound, tuple(known.trace)
+    interrupted = incumbent.interrupted
+    return Bound(value, kind, known.seconds, trace, proof.n_free, certificate, interrupted)
 
 
 def _phases(instance: Instance, kind: str) -> list[Callable[[Proof], None]]:

@@ -139,14 +139,10 @@ class Root:
     def __call__(self, proof: Proof) -> None:
         """Improve the bound until nothing is left, time is up, or something else pays more."""
         params = proof.params
-        if self.certified:
-            # A certificate has no words for what the linear relaxation has decided.
-            proof.root = root = RootBound(proof.instance, params=params.root)
-        else:
-            (part,) = proof.parts
-            proof.root = root = RootBound(
-                proof.instance, free=part.free, included=part.included, params=params.root
-            )
+        # A certificate has no words for what the linear relaxation has decided.
+        free, included = (None, None) if self.certified else proof.parts[0][:2]
+        root = RootBound(proof.instance, free=free, included=included, params=params.root)
+        proof.root = root
         if not self.branches:
             _improve(proof, root, params.to_the_end)
             return
