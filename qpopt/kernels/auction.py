@@ -21,7 +21,8 @@ NEARLY_INFINITE = np.int64(2**61)
 def uniqueness_cost(problem, state, auction, place, entering):
     """Return the estimate for the state that a swap would lead to; `place` −1 means no swap.
 
-    Afterwards `auction.paid` tells how much every class pays.
+    Afterwards `auction.paid` tells how much every class pays, and `auction.looked` has been counted
+    up by the sets that were looked at.
     """
     k, key = problem.n_per_class, problem.key
     auction.stamp[0] += 1
@@ -50,6 +51,7 @@ def uniqueness_cost(problem, state, auction, place, entering):
             list_value[:n_list], list_key, entered, names, price, owner, paid, stamp,
             best_name[c], c, k, raise_by, bids_left <= 0,
         )  # fmt: skip
+        auction.looked[0] += k * (n_list - k) + 1
         bids_left -= 1
         cost += paid[c]
         if outbid >= 0:

@@ -23,11 +23,14 @@ WIDEST_MARGIN = 2**28
 def tabu_search(problem, state, memory, auction, steps, patience):
     """Make up to `steps` swaps, or fewer when the best is not improved for `patience` of them.
 
+    It makes fewer as well, but one at least, where judging them takes long.
+
     Returns the number of steps made. Resumes exactly where the last call stopped.
     """
     hold = memory.hold
+    auction.looked[0] = 0
     for step in range(steps):
-        if memory.idle[0] >= patience:
+        if memory.idle[0] >= patience or auction.looked[0] > memory.params.most_looked:
             return step
         memory.clock[0] += 1
         memory.idle[0] += 1
@@ -74,7 +77,10 @@ def _best_swap(problem, state, memory, auction, clock, current):
     needed = memory.best[0] - current
     n_found = _aspire(problem, state, memory, n_found, n_barred, clock, needed)
     best_place, best_entering, best_estimate = -1, -1, np.int64(-(2**62))
+    enough = auction.looked[0] + memory.params.most_looked
     for candidate in range(n_found):
+        if best_place >= 0 and auction.looked[0] > enough:
+            break
         place, j = memory.candidate[candidate, 0], memory.candidate[candidate, 1]
         reached = state.total[0] + _change(problem, state, place, j)
         if reached > best_estimate:
