@@ -77,7 +77,7 @@ function changeView(sums, [rival, ways, more, idle]) {
   const begin = [classLink(rival), ` is ${lead} behind `, classLink(winner.class), ". "];
   if (!ways.length) return h("div", { class: "change" }, h("p", null, begin, "No change of one or two features would make it win."));
   if (ways[0].length > 1) {
-    return h("div", { class: "change" }, h("p", null, begin, "No single feature would make it win; this pair is the smallest change that would:"),
+    return h("div", { class: "change" }, h("p", null, begin, "No single feature would make it win; of all pairs, this one needs the smallest changes in sum:"),
       h("ul", null, h("li", null, ways[0].map((move, i) => [i ? ", and " : "", moved(move)]))));
   }
   return h("div", { class: "change" }, h("p", null, begin, "It would win with any one of these:"),
