@@ -65,7 +65,7 @@ function decisionView(kind, place) {
         DATA.assignment[sum.class].map((j, i) => h("td", null, tile(entry.sample, j, featureLink(j), " ", h("b", null, signed(sum.terms[i]))))))))))] : null,
     missed.length ? [h("h3", null, "What it would have taken"), missed.map((change) => changeView(sums, change))] : null,
     others.length ? [h("h3", null, "What would have to change"), others.map((change) => changeView(sums, change))] : null,
-    entry.changes.length ? h("p", { class: "note" }, "Each change is by itself, all else as it is, and the class named then has the highest sum of all classes. Numbers are rounded to 0.01.") : null,
+    entry.changes.length ? h("p", { class: "note" }, "Each change is by itself, all else as it is, and the class named then has the highest sum of all classes. Numbers are rounded to 0.01 such that every sum adds up, so a feature of two classes may differ by 0.01 between them.") : null,
   ];
 }
 

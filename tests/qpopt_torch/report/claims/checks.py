@@ -6,6 +6,7 @@ A sentence that is not understood counts as false: nothing is said that is not c
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,3 +99,14 @@ class Claims:
             self.near(value, self.truth.shown.z[index, j], tile, 0.0501)
             named = self.classes[tile.rpartition(" ")[0]]
             self.say(named == self.truth.shown.y[index], f"the class of {tile}")
+
+    def few_of_a_class(self, j):
+        """The samples of a feature: the highest of all, if at most two of a class count."""
+        shown, kept, counts = self.truth.shown, [], Counter()
+        for index in np.argsort(-shown.z[:, j], kind="stable"):
+            if counts[shown.y[index]] < 2:
+                kept.append(index)
+                counts[shown.y[index]] += 1
+        places = [self.sample(place) for place in self.data["features"][j]["samples"]]
+        best = shown.z[kept[: len(places)], j]
+        self.say(np.allclose(shown.z[places, j], best, atol=1e-4), "the strongest, two of a class")

@@ -99,7 +99,7 @@ def one_part(claims, c, part):
         "": lambda: claims.say(np.isnan(means[c]), "no samples"),
         "Also part of": lambda: claims.say(bool(others), "also part of"),
         "Part of no other class": lambda: claims.say(not others, "part of no other class"),
-        "Strongest in any class": None,
+        "Strongest, at most two samples of a class": lambda: claims.few_of_a_class(j),
     }
     for text in part["notes"]:
         claims.explain(text, patterns)

@@ -54,6 +54,10 @@ def overview(claims):
         claims.near(numbers(low)[0], means.min(), "the least average")
         claims.near(numbers(high)[0], means.max(), "the largest average")
 
+    def proven(known):
+        solution = truth.sparse.solution
+        claims.say(bool(known) == (solution.bound is not None), "a bound is proven")
+
     with_maps = bool(claims.data["grid"])
     patterns = {
         r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
@@ -68,6 +72,7 @@ def overview(claims):
         r"(\S+)\. Two classes never have the same features, so .*": unlike,
         r"Heat maps show where a feature fires\..*": lambda: claims.say(with_maps, "heat maps"),
         r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
+        r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
     for text in seen["paragraphs"]:
