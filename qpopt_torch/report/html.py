@@ -21,6 +21,7 @@ from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
 from qpopt_torch.report.overview import (
+    averages,
     metric_rows,
     setting_rows,
     sharing,
@@ -104,6 +105,7 @@ def write_report(
         measured=metrics,
         dense=dense,
         sharing=sharing(model),
+        averages=averages(gallery or decisions),
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
         data=contents(gallery or decisions, decisions, max_bytes, params or PageParams()),
