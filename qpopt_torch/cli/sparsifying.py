@@ -44,7 +44,7 @@ def sparsify_command(
         TrainingKind, typer.Option(help="All layers, only an adapter, or nothing.")
     ] = "full",
     adapter: Annotated[str | None, typer.Option(help="linear or mlp, for frozen training.")] = None,
-    bias: Annotated[str, typer.Option(help="locality, center or none.")] = "locality",
+    bias: Annotated[str, typer.Option(help="locality, center, published or none.")] = "locality",
     head: Annotated[str | None, typer.Option(help="Name of the head, if not found.")] = None,
     feature_layer: Annotated[str | None, typer.Option(help="Name of the feature layer.")] = None,
     size: Annotated[int, typer.Option(help="Height and width of the images.")] = 224,

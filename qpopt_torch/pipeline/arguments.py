@@ -18,7 +18,8 @@ from qpopt.preprocessing import check_scales
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.errors import check_keywords
 from qpopt_torch.network.head_finder import HeadLike, check_head
-from qpopt_torch.statistics.statistics import Bias, Similarity, Statistics
+from qpopt_torch.statistics.bias import Bias
+from qpopt_torch.statistics.statistics import Similarity, Statistics
 
 ELSEWHERE = ("n_select", "n_per_class", "include", "exclude", "class_names")
 """Arguments of `Statistics.instance` that a pipeline takes itself."""
@@ -94,7 +95,7 @@ def _check_preparing(preparing: Mapping[str, Any]) -> None:
         fine = callable(bias) or _is_finite_vector(bias)
     if not fine:
         raise InvalidInstance(
-            "bias must be locality, center, none, a function, or one finite number for every "
+            f"bias must be {', '.join(get_args(Bias))}, a function, or one finite number for every "
             f"feature, not {bias!r}."
         )
     _features("hint", preparing.get("hint", ()))
