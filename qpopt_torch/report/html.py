@@ -86,8 +86,7 @@ def write_report(
     params
         How the room in the file is spent.
     """
-    weights = model.sparse_head.assignment.detach().cpu()
-    collection = MetricCollection(weights, attributes, birds_of(loader))
+    collection = MetricCollection(model.sparse_head, attributes, birds_of(loader))
     reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
     gallery: Evidence | None = None
     if train_loader is not None:
