@@ -59,7 +59,7 @@ def selfcheck(
             minutes=minutes,
             seed=seed,
             out=out,
-            on_result=lambda result: status.update(f"{result.pair.label} is checked"),
+            on_verdict=lambda pair, verdict: status.update(f"{pair.label}, {verdict.case}"),
         )
     if as_json:
         print(json.dumps(report.to_dict(), indent=1))

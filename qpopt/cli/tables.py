@@ -154,7 +154,7 @@ def selfcheck(report: Report) -> Table:
             result.pair.label,
             *(str(count) for count in (result.instances, *map(result.count, FINE))),
             f"{result.seconds:.1f}",
-            "" if worst is None else f"{100 * worst:.2g} %",
+            "" if worst is None else f"{abs(100 * worst):.2g} %",
             ", ".join(result.faults),
         )
     return table

@@ -19,34 +19,35 @@ from qpopt.problem.solution import Solution
 DATA = Path(__file__).parent / "data"
 
 TELLING = (
-    "alike-10x6",
+    "alike-8x3",
     "steered-12x6",
-    "clustered-12x6",
     "negative-10x5",
+    "clustered-12x6",
     "uniform-14x8-r30",
-    "faint-12x6",
-    "attributes-14x8-r30",
     "uniform-12x6",
-    "clustered-14x8-r30",
-    "attributes-24x8",
     "planted-12x6",
-    "clustered-24x8-r10",
-    "uniform-24x8-r30",
     "attributes-12x6",
+    "uniform-24x8-r30",
+    "attributes-24x8",
     "planted-14x8",
     "attributes-24x8-r10",
-    "clustered-24x8-r30",
-    "uniform-24x8",
-    "planted-24x8",
-    "attributes-24x8-r30",
-    "clustered-24x8",
-    "uniform-24x8-r10",
+    "faint-12x6",
+    "attributes-14x8-r30",
+    "clustered-14x8-r30",
     "uniform-32x10",
     "attributes-32x10",
-    "clustered-32x10",
     "planted-32x10",
+    "uniform-24x8",
+    "planted-24x8",
+    "uniform-24x8-r10",
+    "attributes-24x8-r30",
+    "clustered-32x10",
+    "clustered-24x8-r10",
+    "clustered-24x8-r30",
+    "clustered-24x8",
 )
-"""All that are bundled: first those where uniqueness, fixed features, signs and units matter."""
+"""All that are bundled: first those where uniqueness, fixed features, signs and units matter, and
+that are quick; last those that take models of some thousand variables seconds to prove."""
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from qpopt.errors import InvalidArgument, MissingSolver, QpoptError, SolverFailure
 from qpopt.problem import validation
 from qpopt.selfcheck.cases import Case, bundled
+from qpopt.selfcheck.faults import Finding
 from qpopt.selfcheck.judging import DISAGREED, NOT_RUN, Verdict, judge
 from qpopt.selfcheck.keeping import keep
 from qpopt.selfcheck.machine import machine
-from qpopt.selfcheck.pairs import Pair
+from qpopt.selfcheck.pairs import Job, Pair
 from qpopt.selfcheck.report import PairResult, Report
 from qpopt.selfcheck.watching import (
-    CASE_SECONDS,
     MEMORY_LIMIT,
     POLL_SECONDS,
     Watched,
@@ -31,7 +32,7 @@ JOBS = 2
 OUT = "qpopt-selfcheck"
 """The folder for disagreements where no other is named."""
 
-OnResult = Callable[[PairResult], None]
+OnVerdict = Callable[[Pair, Verdict], None]
 
 
 def selfcheck(
@@ -43,7 +44,7 @@ def selfcheck(
     seed: int = 0,
     out: Path = Path(OUT),
     memory_limit: float = MEMORY_LIMIT,
-    on_result: OnResult | None = None,
+    on_verdict: OnVerdict | None = None,
 ) -> Report:
     """Solve the bundled instances with every pair, and compare with the proven optima.
 
@@ -60,13 +61,13 @@ def selfcheck(
         Where disagreements are kept, each in a folder of its own.
     memory_limit
         Megabytes that a process may use.
-    on_result
-        Called with the result of every pair when it is there.
+    on_verdict
+        Called with every verdict when it is there, and the pair that it is on.
 
     Returns
     -------
     Report
-        What came of every pair; after Ctrl-C of those that had ended.
+        What came of every pair; after Ctrl-C, of what had ended.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def selfcheck(
     cases = bundled(instances)
     with TemporaryDirectory(prefix="qpopt-selfcheck-") as name:
         began = time.monotonic()
-        run = _Run(Path(name), cases, seed, out, memory_limit, on_result)
+        run = _Run(Path(name), cases, seed, out, memory_limit, on_verdict)
         interrupted, about = False, machine()
         try:
             pairs, about["solvers"] = run.usable(methods, solvers)
@@ -88,7 +89,7 @@ def selfcheck(
         except KeyboardInterrupt:
             interrupted = True
         seconds = time.monotonic() - began
-        return Report(run.in_order(), about, seed, minutes, seconds, interrupted)
+        return Report(run.results(), about, seed, minutes, seconds, interrupted)
 
 
 class _Run:
@@ -101,92 +102,106 @@ class _Run:
         seed: int,
         out: Path,
         memory_limit: float,
-        on_result: OnResult | None,
+        on_verdict: OnVerdict | None,
     ) -> None:
         self.folder, self.cases, self.seed, self.out = folder, cases, seed, out
-        self.memory_limit, self.on_result = memory_limit, on_result
+        self.memory_limit, self.on_verdict = memory_limit, on_verdict
         self.pairs: list[Pair] = []
-        self.results: dict[str, PairResult] = {}
+        self.verdicts: dict[Job, Verdict] = {}
+        self._folders = 0
 
     def usable(
         self, methods: Sequence[str], solvers: Sequence[str]
     ) -> tuple[list[Pair], dict[str, str]]:
         """Return the pairs that can be used here, and the versions of their solvers."""
-        folder = self._folder("pairs")
         smallest = bundled()[0]
-        watched = Watched(folder, listing(smallest, methods, solvers), 0.0, self.memory_limit)
-        try:
-            while not watched.over():
-                time.sleep(POLL_SECONDS)
-        finally:
-            watched.end()
+        watched = self._start(listing(smallest, methods, solvers))
+        watched.wait()
         if watched.finding is not None:
             raise SolverFailure(
                 f"The methods and solvers here cannot even be listed: {watched.finding.message} "
                 f"{watched.log}"
             )
-        told = json.loads((folder / "pairs.json").read_text(encoding="utf-8"))
+        told = json.loads((watched.folder / "pairs.json").read_text(encoding="utf-8"))
         if "error" in told:
             kind: type[QpoptError] = MissingSolver if told["missing"] else InvalidArgument
             raise kind(told["error"])
         return [Pair(**record) for record in told["pairs"]], told["solvers"]
 
     def check(self, pairs: Sequence[Pair], seconds: float) -> None:
-        """Check all pairs, some at a time, each with its share of the time that is left."""
+        """Do all jobs, those of a solver in a process, each with its share of the time left."""
         self.pairs = list(pairs)
         until = time.monotonic() + seconds
-        waiting = list(pairs)
-        running: list[tuple[Pair, Watched]] = []
+        waiting = [
+            [Job(pair, case) for case in self.cases for pair in pairs if pair.solver == solver]
+            for solver in dict.fromkeys(pair.solver for pair in pairs)
+        ]
+        running: list[tuple[list[Job], Watched]] = []
         try:
             while waiting or running:
                 while waiting and len(running) < JOBS:
-                    share = max(0.0, until - time.monotonic()) * JOBS
-                    share /= len(waiting) + len(running)
-                    pair = waiting.pop(0)
-                    task = solving(pair, self.cases, share, self.seed)
-                    folder = self._folder(str(len(waiting)))
-                    watched = Watched(folder, task, CASE_SECONDS, self.memory_limit)
-                    running.append((pair, watched))
-                for pair, watched in list(running):
-                    if watched.over():
-                        running.remove((pair, watched))
-                        self._take(pair, watched)
+                    left = max(0.0, until - time.monotonic())
+                    n_jobs = sum(map(len, waiting)) + sum(len(jobs) for jobs, _ in running)
+                    jobs = waiting.pop(0)
+                    task = solving(jobs, left * JOBS * len(jobs) / n_jobs, self.seed)
+                    running.append((jobs, self._start(task)))
+                for jobs, watched in list(running):
+                    over = watched.over()
+                    self._take(jobs, watched)
+                    if over:
+                        running.remove((jobs, watched))
+                        if watched.finding is not None:
+                            waiting.insert(0, self._go_on(jobs, watched, watched.finding))
+                waiting = [jobs for jobs in waiting if jobs]
                 time.sleep(POLL_SECONDS)
         finally:
             for _, watched in running:
                 watched.end()
 
-    def in_order(self) -> tuple[PairResult, ...]:
-        """Return the results in the order of the pairs."""
-        known = (self.results.get(pair.label) for pair in self.pairs)
-        return tuple(result for result in known if result is not None)
-
-    def _take(self, pair: Pair, watched: Watched) -> None:
-        """Judge what a process has left of its cases."""
-        verdicts = []
-        for case in self.cases:
-            broken = watched.finding if case.name == watched.case else None
-            if broken is None and case.name not in watched.ended:
-                verdicts.append(Verdict(case.name, NOT_RUN))
-                continue
-            verdict = judge(case, pair, watched.folder, broken)
-            if verdict.outcome == DISAGREED:
-                kept = keep(self.out, case, pair, watched.folder, verdict, self.seed)
-                verdict = replace(verdict, kept=str(kept))
-            verdicts.append(verdict)
-        if watched.finding is not None and not watched.case:
-            # It broke down before or between its cases, so the first that is left stands for it.
-            first = next((i for i, one in enumerate(verdicts) if one.outcome == NOT_RUN), 0)
-            fault, message = watched.finding
-            message = f"{message} {watched.log}".strip()
-            verdicts[first] = Verdict(
-                self.cases[first].name, DISAGREED, fault=str(fault), message=message
+    def results(self) -> tuple[PairResult, ...]:
+        """Return what came of every pair."""
+        return tuple(
+            PairResult(
+                pair,
+                tuple(
+                    self.verdicts.get(Job(pair, case), Verdict(case.name, NOT_RUN))
+                    for case in self.cases
+                ),
             )
-        result = self.results[pair.label] = PairResult(pair, tuple(verdicts))
-        if self.on_result is not None:
-            self.on_result(result)
+            for pair in self.pairs
+        )
 
-    def _folder(self, name: str) -> Path:
-        folder = self.folder / name
+    def _take(self, jobs: Sequence[Job], watched: Watched) -> None:
+        """Judge what a process has ended since the last look."""
+        for number in watched.ended:
+            if jobs[number] not in self.verdicts:
+                stem = watched.folder / str(number)
+                self._note(jobs[number], judge(jobs[number], stem), stem)
+
+    def _go_on(self, jobs: Sequence[Job], watched: Watched, finding: Finding) -> list[Job]:
+        """Blame the job in which a process broke down; return what is left without its pair."""
+        left = [job for job in jobs if job not in self.verdicts]
+        if watched.job is None:
+            # It did not get as far as a job. What is first stands for it.
+            blamed, number = left[0], 0
+            finding = Finding(finding.fault, f"{finding.message} {watched.log}".strip())
+        else:
+            blamed, number = jobs[watched.job], watched.job
+        stem = watched.folder / str(number)
+        self._note(blamed, judge(blamed, stem, finding), stem)
+        return [job for job in left if job.pair != blamed.pair]
+
+    def _note(self, job: Job, verdict: Verdict, stem: Path) -> None:
+        """Note a verdict, keep what it is on where that disagrees, and tell of it."""
+        if verdict.outcome == DISAGREED:
+            verdict = replace(verdict, kept=str(keep(self.out, job, stem, verdict, self.seed)))
+        self.verdicts[job] = verdict
+        if self.on_verdict is not None:
+            self.on_verdict(job.pair, verdict)
+
+    def _start(self, task: Mapping[str, Any]) -> Watched:
+        """Start a process with a folder of its own."""
+        self._folders += 1
+        folder = self.folder / str(self._folders)
         folder.mkdir()
-        return folder
+        return Watched(folder, task, self.memory_limit)

@@ -1,12 +1,12 @@
 """The work that a process of its own does: `python -m qpopt.selfcheck.child FOLDER`.
 
 The folder holds `task.json`. Either the task is to tell which pairs can be used here, having
-compiled everything; that goes to `pairs.json`. Or it is a pair with cases, of which it begins one
-after the other while there is time. It leaves there
+compiled everything; that goes to `pairs.json`. Or it has jobs, of which it begins one after the
+other while there is time, and at least one of every pair. It leaves there
 
-- ``steps.jsonl``: a line ["ready", ""], ["begin", case] or ["end", case] for what it does;
-- ``CASE.answer.json``: what the witness of the solver noted, and the error, if any;
-- ``CASE.solution.json``, ``CASE.certificate.npz``: what came of it.
+- ``steps.jsonl``: a line ["ready", 0], ["begin", number] or ["end", number] for what it does;
+- ``NUMBER.answer.json``: what the witness of the solver noted, and the error, if any;
+- ``NUMBER.solution.json``, ``NUMBER.certificate.npz``: what came of it.
 
 How long it may take and how much memory it may use is for its parent to say; see
 `qpopt.selfcheck.watching`.
@@ -19,7 +19,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +31,16 @@ from qpopt.methods.warm_up import compile_loops
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate
-from qpopt.selfcheck.cases import Case
 from qpopt.selfcheck.machine import solver_versions
-from qpopt.selfcheck.pairs import CERTIFICATE, Pair, usable_pairs
+from qpopt.selfcheck.pairs import CERTIFICATE, Job, usable_pairs
 from qpopt.selfcheck.processes import end_with_parent
 from qpopt.selfcheck.witness import Witness
-from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver
 
 LEAST_SECONDS = 1.0
 """The shortest time that a case gets, however little is left."""
 
-Step = Callable[[str, str], None]
+Step = Callable[[str, int], None]
 
 
 def main(folder: Path) -> None:
@@ -50,11 +49,11 @@ def main(folder: Path) -> None:
     task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     with (folder / "steps.jsonl").open("w", encoding="utf-8") as stream:
 
-        def step(what: str, case: str) -> None:
-            stream.write(json.dumps([what, case]) + "\n")
+        def step(what: str, job: int) -> None:
+            stream.write(json.dumps([what, job]) + "\n")
             stream.flush()
 
-        if "pair" in task:
+        if "jobs" in task:
             _solve_all(folder, task, step)
         else:
             _write(folder / "pairs.json", _pairs(task))
@@ -73,47 +72,33 @@ def _pairs(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _solve_all(folder: Path, task: Mapping[str, Any], step: Step) -> None:
-    pair = Pair(**task["pair"])
+    jobs = [Job.of(record) for record in task["jobs"]]
     compile_loops()
-    solver = None
-    if pair.solver:
-        solver = find_solver(pair.solver)
-        solver.availability().usable  # noqa: B018 - loads it before its time begins
+    for name in sorted({job.pair.solver for job in jobs if job.pair.solver}):
+        find_solver(name).availability().usable  # noqa: B018 - loads it before its time begins
+    n_pairs = len({job.pair.label for job in jobs})
     began = time.perf_counter()
-    step("ready", "")
-    for number, record in enumerate(task["cases"]):
+    step("ready", 0)
+    for number, job in enumerate(jobs):
         left = task["seconds"] - (time.perf_counter() - began)
-        if number and left <= 0:
+        if number >= n_pairs and left <= 0:
             return
-        case = Case(record["name"], Path(record["instance"]), Path(record["best"]))
         limit = min(task["time_limit"], max(left, LEAST_SECONDS))
-        step("begin", case.name)
-        _write(
-            folder / f"{case.name}.answer.json",
-            _answer(case, pair, solver, folder, limit, task["seed"]),
-        )
-        step("end", case.name)
+        step("begin", number)
+        _write(folder / f"{number}.answer.json", _answer(job, folder / str(number), limit, task))
+        step("end", number)
 
 
-def _answer(
-    case: Case, pair: Pair, solver: Solver | None, folder: Path, time_limit: float, seed: int
-) -> dict[str, Any]:
+def _answer(job: Job, stem: Path, time_limit: float, task: Mapping[str, Any]) -> dict[str, Any]:
     """Solve a case and return what can be said of it, its error included."""
-    witness, plain = None, None
-    if solver is not None:
-        plain = solver.solve
-        selection, assignment = case.best.selection, case.best.assignment
-        assert selection is not None
-        assert assignment is not None
-        best = Candidate(selection, assignment)
-        witness = Witness(solver, scaled(case.instance).instance, best)
+    pair, case = job.pair, job.case
+    answer: dict[str, Any] = {"refused": False, "error": "", "time_limit": time_limit}
     options = dict(pair.options)
     if pair.certified:
-        options[CERTIFICATE] = str(folder / f"{case.name}.certificate.npz")
-    answer: dict[str, Any] = {"refused": False, "error": "", "time_limit": time_limit}
+        options[CERTIFICATE] = f"{stem}.certificate.npz"
     began = time.perf_counter()
     try:
-        with warnings.catch_warnings():
+        with _witnessed(job, answer), warnings.catch_warnings():
             # A certificate that was not written in time is noticed by its absence.
             warnings.simplefilter("ignore")
             solution = solve(
@@ -121,12 +106,12 @@ def _answer(
                 method=pair.method,
                 solver=pair.solver or "auto",
                 time_limit=time_limit,
-                seed=seed,
+                seed=task["seed"],
                 threads=1,
                 options=options,
             )
         answer["seconds"] = time.perf_counter() - began
-        solution.save(folder / f"{case.name}.solution.json")
+        solution.save(f"{stem}.solution.json")
     except (UnsupportedModel, SolverLimit) as error:
         answer |= {"refused": True, "error": str(error)}
     except Exception as error:
@@ -134,11 +119,25 @@ def _answer(
         traceback.print_exc()
         answer["error"] = f"{type(error).__name__}: {error}"
     answer.setdefault("seconds", time.perf_counter() - began)
-    if witness is not None:
-        vars(solver)["solve"] = plain
+    return answer
+
+
+@contextmanager
+def _witnessed(job: Job, answer: dict[str, Any]) -> Iterator[None]:
+    """Let a witness look at all that the solver of a job answers, and note it."""
+    best = job.case.best
+    if not job.pair.solver or best.selection is None or best.assignment is None:
+        yield
+        return
+    solver = find_solver(job.pair.solver)
+    point = Candidate(best.selection, best.assignment)
+    witness = Witness(solver, scaled(job.case.instance).instance, point)
+    try:
+        yield
+    finally:
+        witness.leave()
         answer["findings"] = [[str(fault), message] for fault, message in witness.findings]
         answer["answers"] = witness.answers
-    return answer
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from qpopt.problem.tolerances import TOLERANCE, outward, relative_gap
 from qpopt.proofs.certificate import Certificate
 from qpopt.selfcheck.cases import Case
 from qpopt.selfcheck.faults import Fault, Finding, worst
-from qpopt.selfcheck.pairs import Pair
+from qpopt.selfcheck.pairs import Job
 from qpopt.selfcheck.witness import OVERDUE
 from qpopt.verification.solution_check import verify
 
@@ -72,23 +72,22 @@ class Verdict:
     kept: str = ""
 
 
-def judge(case: Case, pair: Pair, folder: Path, ending: Finding | None = None) -> Verdict:
-    """Return the verdict on what a process left of a case.
+def judge(job: Job, stem: Path, ending: Finding | None = None) -> Verdict:
+    """Return the verdict on what a process left of a job.
 
     Parameters
     ----------
-    case
-        The case, from the files that came with qpopt.
-    pair
-        What solved it.
-    folder
-        The folder of the process.
+    job
+        The job, its case from the files that came with qpopt.
+    stem
+        What the names of the files begin with that the process left of it.
     ending
-        How the process ended, where it did so in the middle of this case.
+        How the process ended, where it did so in the middle of this job.
     """
+    pair, case = job.pair, job.case
     if ending is not None:
         return Verdict(case.name, DISAGREED, fault=str(ending.fault), message=ending.message)
-    answer = json.loads((folder / f"{case.name}.answer.json").read_text(encoding="utf-8"))
+    answer = json.loads(Path(f"{stem}.answer.json").read_text(encoding="utf-8"))
     seconds = float(answer["seconds"])
     if answer["refused"]:
         return Verdict(case.name, REFUSED, seconds, message=answer["error"])
@@ -102,8 +101,8 @@ def judge(case: Case, pair: Pair, folder: Path, ending: Finding | None = None) -
         findings.append(Finding(Fault.MEMORY if memory else Fault.ERROR, answer["error"]))
     else:
         try:
-            solution = Solution.load(folder / f"{case.name}.solution.json")
-            findings += _solution_findings(case, pair, solution, folder)
+            solution = Solution.load(f"{stem}.solution.json")
+            findings += _solution_findings(job, solution, stem)
         except InvalidFile as error:
             findings.append(Finding(Fault.ERROR, str(error)))
     deviation = None
@@ -116,21 +115,20 @@ def judge(case: Case, pair: Pair, folder: Path, ending: Finding | None = None) -
         solution.status is Status.OPTIMAL if pair.exact else solution.found
     )
     if pair.certified:
-        good = good and _certificate(folder, case.name).exists()
+        good = good and _certificate(stem).exists()
     return Verdict(case.name, AGREED if good else UNPROVEN, seconds, deviation)
 
 
-def _certificate(folder: Path, case: str) -> Path:
-    return folder / f"{case}.certificate.npz"
+def _certificate(stem: Path) -> Path:
+    return Path(f"{stem}.certificate.npz")
 
 
-def _solution_findings(
-    case: Case, pair: Pair, solution: Solution, folder: Path
-) -> Iterator[Finding]:
+def _solution_findings(job: Job, solution: Solution, stem: Path) -> Iterator[Finding]:
     """Verify a solution, with its certificate if it has one, and compare it with the optimum."""
-    if pair.certified and _certificate(folder, case.name).exists():
+    pair, case = job.pair, job.case
+    if pair.certified and _certificate(stem).exists():
         try:
-            certificate = Certificate.load(_certificate(folder, case.name))
+            certificate = Certificate.load(_certificate(stem))
         except InvalidFile as error:
             yield Finding(Fault.BAD_CERTIFICATE, str(error))
         else:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import sleep
 
 from qpopt.errors import InvalidFile
 from qpopt.io.atomic import replacing
 from qpopt.selfcheck.cases import Case
 from qpopt.selfcheck.judging import DISAGREED, Verdict, judge
-from qpopt.selfcheck.pairs import Pair
+from qpopt.selfcheck.pairs import Job, Pair
 from qpopt.selfcheck.watching import (
     CASE_SECONDS,
     MEMORY_LIMIT,
-    POLL_SECONDS,
     Watched,
     solving,
 )
@@ -49,7 +47,7 @@ if __name__ == "__main__":
 '''
 
 
-def keep(out: Path, case: Case, pair: Pair, folder: Path, verdict: Verdict, seed: int) -> Path:
+def keep(out: Path, job: Job, stem: Path, verdict: Verdict, seed: int) -> Path:
     """Keep a disagreement in a folder of its own below `out`, and return that.
 
     Raises
@@ -57,6 +55,7 @@ def keep(out: Path, case: Case, pair: Pair, folder: Path, verdict: Verdict, seed
     InvalidFile
         If that cannot be written.
     """
+    pair, case = job.pair, job.case
     title = f"{pair.label} on {case.name}"
     kept = out / title.replace(",", "").replace(" ", "-")
     try:
@@ -64,15 +63,15 @@ def keep(out: Path, case: Case, pair: Pair, folder: Path, verdict: Verdict, seed
         shutil.copyfile(case.instance_file, kept / "instance.npz")
         shutil.copyfile(case.best_file, kept / "optimum.json")
         left = {
-            "solution.json": f"{case.name}.solution.json",
-            "certificate.npz": f"{case.name}.certificate.npz",
-            "answers.json": f"{case.name}.answer.json",
-            "log.txt": "log.txt",
+            "solution.json": f"{stem}.solution.json",
+            "certificate.npz": f"{stem}.certificate.npz",
+            "answers.json": f"{stem}.answer.json",
+            "log.txt": f"{stem.parent}/log.txt",
         }
         for name, origin in left.items():
             (kept / name).unlink(missing_ok=True)
-            if (folder / origin).exists():
-                shutil.copyfile(folder / origin, kept / name)
+            if Path(origin).exists():
+                shutil.copyfile(origin, kept / name)
     except OSError as error:
         raise InvalidFile(f"Cannot keep {title} in {str(kept)!r}: {error.strerror}.") from error
     script = SCRIPT.format(
@@ -104,16 +103,11 @@ def repeat(
 ) -> int:
     """Do again what a folder keeps, say what came of it, and return 1 if it disagrees, else 0."""
     pair = Pair(method, solver, exact, options, certified)
-    case = Case("case", folder / "instance.npz", folder / "optimum.json")
+    job = Job(pair, Case("case", folder / "instance.npz", folder / "optimum.json"))
     with TemporaryDirectory(prefix="qpopt-selfcheck-") as name:
-        task = solving(pair, [case], CASE_SECONDS, seed)
-        watched = Watched(Path(name), task, CASE_SECONDS, MEMORY_LIMIT)
-        try:
-            while not watched.over():
-                sleep(POLL_SECONDS)
-        finally:
-            watched.end()
-        verdict = judge(case, pair, Path(name), watched.finding)
+        watched = Watched(Path(name), solving([job], CASE_SECONDS, seed), MEMORY_LIMIT)
+        watched.wait()
+        verdict = judge(job, Path(name, "0"), watched.finding)
         log = watched.log
     if log:
         print(log)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from qpopt.errors import InvalidArgument, MissingSolver
 from qpopt.methods.base import Method
 from qpopt.methods.registry import find_method, method_names
 from qpopt.problem.instance import Instance
+from qpopt.selfcheck.cases import Case
 from qpopt.solvers.choice import can_take
 from qpopt.solvers.registry import find_solver, require, solver_names
 
@@ -38,7 +40,7 @@ class Pair:
     method: str
     solver: str
     exact: bool
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(hash=False)
     certified: bool = False
 
     @property
@@ -50,6 +52,31 @@ class Pair:
     def record(self) -> dict[str, Any]:
         """Return the pair as values that JSON can hold."""
         return {**asdict(self), "options": dict(self.options)}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A case for a pair.
+
+    Parameters
+    ----------
+    pair, case
+        The two.
+    """
+
+    pair: Pair
+    case: Case
+
+    def record(self) -> dict[str, Any]:
+        """Return the job as values that JSON can hold."""
+        files = {"instance": str(self.case.instance_file), "best": str(self.case.best_file)}
+        return {"pair": self.pair.record(), "case": self.case.name, **files}
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Job:
+        """Return the job of a record."""
+        case = Case(record["case"], Path(record["instance"]), Path(record["best"]))
+        return cls(Pair(**record["pair"]), case)
 
 
 def usable_pairs(

@@ -14,7 +14,7 @@ from typing import Any
 
 from qpopt.selfcheck.cases import Case
 from qpopt.selfcheck.faults import Fault, Finding
-from qpopt.selfcheck.pairs import Pair
+from qpopt.selfcheck.pairs import Job
 from qpopt.selfcheck.processes import end, pinned, resident_megabytes
 from qpopt.selfcheck.witness import OVERDUE
 
@@ -39,20 +39,16 @@ class Watched:
         An empty folder for it.
     task
         What it is to do; see `qpopt.selfcheck.child`.
-    time_limit
-        Seconds that it is told to take at most for a case.
     memory_limit
         Megabytes above which it is ended.
     """
 
-    def __init__(
-        self, folder: Path, task: Mapping[str, Any], time_limit: float, memory_limit: float
-    ) -> None:
+    def __init__(self, folder: Path, task: Mapping[str, Any], memory_limit: float) -> None:
         self.folder = folder
-        self.case = ""
-        self.ended: list[str] = []
+        self.job: int | None = None
+        self.ended: list[int] = []
         self.finding: Finding | None = None
-        self._time_limit, self._memory_limit = time_limit, memory_limit
+        self._memory_limit = memory_limit
         self._read = 0
         self._until = time.monotonic() + START_SECONDS
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
@@ -72,13 +68,21 @@ class Watched:
         text = (self.folder / "log.txt").read_text(encoding="utf-8", errors="replace")
         return text[-LOG_CHARACTERS:].strip()
 
+    def wait(self) -> None:
+        """Wait until the process has ended, and end it where the waiting ends before."""
+        try:
+            while not self.over():
+                time.sleep(POLL_SECONDS)
+        finally:
+            self.end()
+
     def over(self) -> bool:
         """Look after the process; tell whether it has ended, and then `finding` says if badly."""
         code = self._process.poll()
         self._follow()
         if code is not None:
             end(self._process)
-            if code or self.case:
+            if code or self.job is not None:
                 self.finding = Finding(Fault.CRASH, f"the process {_ending(code)}.")
             return True
         resident = resident_megabytes(self._process.pid)
@@ -86,8 +90,10 @@ class Watched:
             message = f"it took {resident:.0f} MB; {self._memory_limit:.0f} are allowed."
             self.finding = Finding(Fault.MEMORY, message)
         elif time.monotonic() > self._until:
-            what = f"no answer {OVERDUE:.0f} s after its time limit of {self._time_limit:.1f} s."
-            what = what if self.case else f"it did not begin within {START_SECONDS:.0f} s."
+            what = f"no answer {OVERDUE:.0f} s after its time limit of {CASE_SECONDS:.1f} s."
+            what = (
+                what if self.job is not None else f"it did not begin within {START_SECONDS:.0f} s."
+            )
             self.finding = Finding(Fault.HANG, what)
         if self.finding is None:
             return False
@@ -104,12 +110,12 @@ class Watched:
         lines = steps.read_text(encoding="utf-8").splitlines() if steps.exists() else []
         for line in lines[self._read :]:
             with suppress(json.JSONDecodeError):  # a line that is still being written
-                what, case = json.loads(line)
+                what, job = json.loads(line)
                 self._read += 1
                 if what == "end":
-                    self.ended.append(case)
-                self.case = case if what == "begin" else ""
-                self._until = time.monotonic() + self._time_limit + OVERDUE
+                    self.ended.append(job)
+                self.job = job if what == "begin" else None
+                self._until = time.monotonic() + CASE_SECONDS + OVERDUE
 
 
 def _ending(code: int) -> str:
@@ -130,16 +136,7 @@ def listing(smallest: Case, methods: Sequence[str], solvers: Sequence[str]) -> d
     }
 
 
-def solving(pair: Pair, cases: Sequence[Case], seconds: float, seed: int) -> dict[str, Any]:
-    """Return the task to solve cases with a pair, one after the other while there is time."""
-    records = [
-        {"name": case.name, "instance": str(case.instance_file), "best": str(case.best_file)}
-        for case in cases
-    ]
-    return {
-        "pair": pair.record(),
-        "cases": records,
-        "seconds": seconds,
-        "time_limit": CASE_SECONDS,
-        "seed": seed,
-    }
+def solving(jobs: Sequence[Job], seconds: float, seed: int) -> dict[str, Any]:
+    """Return the task to do jobs, one after the other while there is time."""
+    records = [job.record() for job in jobs]
+    return {"jobs": records, "seconds": seconds, "time_limit": CASE_SECONDS, "seed": seed}

@@ -49,8 +49,13 @@ class Witness:
         self.instance, self.best = instance, best
         self.findings: list[Finding] = []
         self.answers: list[dict[str, Any]] = []
+        self._solver = solver
         self._solve: Callable[[CompiledModel, SolverRequest], SolverResult] = solver.solve
         vars(solver)["solve"] = self.solve
+
+    def leave(self) -> None:
+        """Give the solver its own method back."""
+        del vars(self._solver)["solve"]
 
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Let the solver solve, and look at what it says on the way and in the end."""
@@ -133,10 +138,10 @@ def _broken(model: CompiledModel, x: Floats, request: SolverRequest | None = Non
     if np.shape(x) != (model.n_variables,) or not np.isfinite(x).all():
         return f"it is no list of {model.n_variables} finite values."
     for j in np.flatnonzero((x < model.lower - FEASIBLE) | (x > model.upper + FEASIBLE)).tolist():
-        return f"variable {_name(model, j)} is {x[j]!r}, not within its bounds."
+        return f"variable {_name(model, j)} is {float(x[j])!r}, not within its bounds."
     whole = (model.kinds == Kind.INTEGER) & (np.abs(x - np.rint(x)) > FEASIBLE)
     for j in np.flatnonzero(whole).tolist():
-        return f"variable {_name(model, j)} is {x[j]!r}, which is not whole."
+        return f"variable {_name(model, j)} is {float(x[j])!r}, which is not whole."
     sides = [_side(model.rows, i, x) for i in range(model.rows.n_rows)]
     for row in model.quadratic_rows:
         terms = (row.coefficients * x[row.variables]).tolist()
