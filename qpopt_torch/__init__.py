@@ -14,6 +14,7 @@ from qpopt_torch.errors import LoaderError, ModelError, TrainingError
 from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.metrics.evaluate import evaluate
 from qpopt_torch.metrics.summary import Metrics
+from qpopt_torch.network.finer_maps import finer_maps
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import find_head
 from qpopt_torch.network.layout import Layout
@@ -61,6 +62,7 @@ __all__ = [
     "feature_diversity_loss",
     "find_head",
     "fine_tune",
+    "finer_maps",
     "load",
     "sparsify",
     "sweep",

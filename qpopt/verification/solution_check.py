@@ -235,11 +235,19 @@ def _value_violations(
             yield Violation("trace", message)
         last = point.seconds
     # Solvers prove optimality up to what is rounding beside the largest terms as well.
-    largest = instance.n_per_class * fsum(max(map(abs, row)) for row in instance.A.tolist())
-    largest += instance.n_select * max(map(abs, instance.b.tolist()))
-    # Where there is no other term, those of redundancy are what is large.
-    largest = largest or instance.n_select**2 * max(map(max, instance.R.tolist()))
+    largest = _largest_terms(instance)
     # A bound is rounded up, which near 0 is much.
     allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(size, largest) + ulp(objective)
     if solution.status is Status.OPTIMAL and (bound or 0.0) > objective + allowed:
         yield Violation("status", f"the status is optimal, but the bound is {bound!r}.")
+
+
+def _largest_terms(instance: Instance) -> float:
+    """Return what the terms of Z add up to at the most; what is excluded makes no term."""
+    allowed = [d for d in range(instance.n_features) if d not in instance.exclude]
+    rows = instance.A[:, allowed].tolist()
+    largest = instance.n_per_class * fsum(max(map(abs, row)) for row in rows)
+    largest += instance.n_select * max(map(abs, instance.b[allowed].tolist()))
+    # Where there is no other term, those of redundancy are what is large.
+    pairs = instance.R[allowed][:, allowed].tolist()
+    return largest or instance.n_select**2 * max(map(max, pairs))

@@ -44,9 +44,15 @@ def sparsify_command(
         TrainingKind, typer.Option(help="All layers, only an adapter, or nothing.")
     ] = "full",
     adapter: Annotated[str | None, typer.Option(help="linear or mlp, for frozen training.")] = None,
-    bias: Annotated[str, typer.Option(help="locality, center or none.")] = "locality",
+    bias: Annotated[str, typer.Option(help="locality, center, published or none.")] = "locality",
     head: Annotated[str | None, typer.Option(help="Name of the head, if not found.")] = None,
     feature_layer: Annotated[str | None, typer.Option(help="Name of the feature layer.")] = None,
+    finer_maps: Annotated[
+        int, typer.Option(help="Halvings of the feature maps to leave out: finer maps, slower.")
+    ] = 0,
+    dilate: Annotated[
+        bool, typer.Option(help="Finer maps hold the old values; without, train them.")
+    ] = True,
     size: Annotated[int, typer.Option(help="Height and width of the images.")] = 224,
     batch_size: Annotated[int, typer.Option(help="Images in a batch.")] = 32,
     workers: Annotated[int, typer.Option(help="Processes that read images.")] = 0,
@@ -65,10 +71,14 @@ def sparsify_command(
     network = build(model, len(names)).to(device)
     if weights is not None:
         load_weights(network, weights)
+    where: dict[str, Any] = {"head": head, "feature_layer": feature_layer}
+    if finer_maps:
+        where["finer_maps"] = {"stages": finer_maps, "dilate": dilate}
     if dense_epochs:
         schedule = DenseTraining(epochs=dense_epochs, seed=seed)
         checkpoint = made_folder(out) / "dense.pt"
-        train_dense(network, train, schedule, checkpoint=checkpoint, progress=not quiet)
+        train_dense(network, train, schedule, head=where, checkpoint=checkpoint, progress=not quiet)
+        where.pop("finer_maps", None)  # the network has them now
     sparse = sparsify(
         network,
         train,
@@ -77,7 +87,7 @@ def sparsify_command(
         val_loader=test,
         statistics_loader=plain,
         training=settings,
-        head={"head": head, "feature_layer": feature_layer},
+        head=where,
         prepare={"bias": bias},
         solve={"method": method, "time_limit": time_limit, "seed": seed},
         class_names=names,

@@ -21,6 +21,7 @@ from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
 from qpopt_torch.report.overview import (
+    averages,
     metric_rows,
     setting_rows,
     sharing,
@@ -85,8 +86,7 @@ def write_report(
     params
         How the room in the file is spent.
     """
-    weights = model.sparse_head.assignment.detach().cpu()
-    collection = MetricCollection(weights, attributes, birds_of(loader))
+    collection = MetricCollection(model.sparse_head, attributes, birds_of(loader))
     reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
     gallery: Evidence | None = None
     if train_loader is not None:
@@ -104,6 +104,7 @@ def write_report(
         measured=metrics,
         dense=dense,
         sharing=sharing(model),
+        averages=averages(gallery or decisions),
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
         data=contents(gallery or decisions, decisions, max_bytes, params or PageParams()),

@@ -22,13 +22,13 @@ from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import Head
 
-SEALED = ("architecture", "head", "n_select", "hidden")
+SEALED = ("architecture", "head", "n_select", "hidden", "finer_maps")
 """What a configuration says of the weights; names may be edited by hand."""
 
 
 def seal(config: Mapping[str, Any], weights: bytes) -> str:
     """Return the SHA-256 of a file of weights and of what a configuration says of it."""
-    said = json.dumps({key: config[key] for key in SEALED}, sort_keys=True)
+    said = json.dumps({key: config[key] for key in SEALED if key in config}, sort_keys=True)
     return hashlib.sha256(said.encode() + weights).hexdigest()
 
 
@@ -49,6 +49,8 @@ def check_config(config: Mapping[str, Any]) -> Head:
     _require(type(config["solution"]) is bool, "solution", config["solution"])
     for name in ("architecture", "seal"):
         _require(isinstance(config[name], str), name, config[name])
+    finer = config.get("finer_maps", [])
+    _require(isinstance(finer, list) and all(map(_are_changes, finer)), "finer_maps", finer)
     names, features = config["class_names"], config["feature_names"]
     _require(names is None or _are_texts(names), "class_names", names)
     checked_class_names(names, head.n_classes)
@@ -138,6 +140,20 @@ def checked_solution(
 def _require(fine: bool, name: str, value: Any) -> None:
     if not fine:
         raise ModelError(f"{name} is {value!r}.")
+
+
+def _are_changes(values: Any) -> bool:
+    """Whether these can be changes of layers; see `qpopt_torch.network.geometry`."""
+    kinds = {"stride", "dilation", "padding"}, {"every", "first"}
+    return isinstance(values, dict) and all(
+        isinstance(change, dict)
+        and any(set(change) <= kind for kind in kinds)
+        and all(
+            isinstance(v, list) and all(type(n) is int and n >= 0 for n in v) and v
+            for v in change.values()
+        )
+        for change in values.values()
+    )
 
 
 def _are_texts(values: Any) -> bool:

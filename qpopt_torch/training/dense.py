@@ -9,6 +9,7 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import unwrap
@@ -35,14 +36,22 @@ def train_dense(
     model
         The model; it ends in evaluation mode.
     head
-        As in `collect`.
+        As in `collect`. A mapping may also hold `finer_maps`, as in `sparsify`: the maps of the
+        model then become finer before it is trained, in place.
     loader, settings, val_loader, checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
     """
     settings = settings or DenseTraining()
     check_loaders(loader, val_loader)
     core = unwrap(model)
-    found = head if isinstance(head, Head) else head_of(core, begin(loader, core)[0], head)
+    head, finer = split_head(head)
+    if isinstance(head, Head) and finer is None:
+        found = head
+    else:
+        x, _ = begin(loader, core)
+        found = head_of(core, x, head)
+        if finer is not None:
+            refine(core, found, x, **finer)
     own = set(found.modules(core)[0].parameters())
     trainable = [p for p in core.parameters() if p.requires_grad]
     groups = [

@@ -23,7 +23,7 @@ class TrainingObjective(nn.Module):
     model, head
         A sparse classifier, or a dense model, and its head.
     beta
-        Weight of the feature diversity loss; `auto` depends on the size of the maps.
+        Weight of the feature diversity loss; `auto` depends on the kind of network.
     dropout
         Chance that a feature of a dense model is left out in front of its head.
     """
@@ -32,7 +32,8 @@ class TrainingObjective(nn.Module):
         self, model: nn.Module, head: Head, beta: float | str, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        self.model, self.head, self.beta, self.dropout = model, head, beta, dropout
+        self.model, self.head, self.dropout = model, head, dropout
+        self.beta = default_beta(model) if isinstance(beta, str) else beta
         self.n_classes = head.n_classes
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -43,14 +44,11 @@ class TrainingObjective(nn.Module):
         with observe(network, self.head, evaluate=False) as seen, dropping:
             network(x)
         loss = F.cross_entropy(seen.logits.float(), y)
-        if seen.maps is not None:
-            n_positions = seen.maps[0, 0].numel()
-            beta = default_beta(n_positions) if isinstance(self.beta, str) else self.beta
-            if beta > 0:
-                weights = module.weight.flatten(1)
-                loss = loss + beta * feature_diversity_loss(
-                    seen.logits, seen.features, seen.maps, weights
-                )
+        if seen.maps is not None and self.beta > 0:
+            weights = module.weight.flatten(1)
+            loss = loss + self.beta * feature_diversity_loss(
+                seen.logits, seen.features, seen.maps, weights
+            )
         return loss, seen.logits
 
     def _drop(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -39,7 +39,7 @@ function featureView(j) {
         h("div", { class: "tiles" }, feature.samples.map((id) => namedTile(id, j))),
         h("p", { class: "note" }, "At most two samples of a class are shown.")),
       h("div", null, h("h3", null, "Its values"), histogram(j, true),
-        h("p", { class: "note" }, `The two modes are ${feature.contrastiveness} % apart (contrastiveness).`),
+        h("p", { class: "note" }, feature.modes.length ? `The two modes share ${(100 - feature.contrastiveness).toFixed(1)} % of their area: contrastiveness ${feature.contrastiveness.toFixed(1)} %.` : "All values are the same."),
         h("h3", null, "Classes"), table("Use it", users.map((c) => [DATA.means[c][j], c])),
         others.length ? [h("h3", null, "Strongest where it is not used"), table("Do not use it", others)] : null)),
   ];
