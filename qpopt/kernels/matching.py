@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import heapq
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled()
 def best_subsets(values, size, count):
     """Return the best subsets of falling `values`, by sum: positions, one subset a row.
 
@@ -49,7 +50,7 @@ def best_subsets(values, size, count):
     return chosen[:n_chosen]
 
 
-@numba.njit(cache=True)
+@compiled()
 def insert_units(
     pending, first, sets, values, lengths, complete, owner, owner_value, utility, spent, most
 ):  # fmt: skip
