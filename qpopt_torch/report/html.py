@@ -119,6 +119,7 @@ def write_report(
         measured=metrics,
         dense=dense,
         sharing=sharing(model),
+        adapter=model.sparse_head.adapter,
         averages=averages(gallery or decisions),
         solve=solve_rows(model),
         settings=setting_rows(model, settings),

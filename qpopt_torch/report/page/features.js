@@ -30,7 +30,7 @@ function featureView(j) {
     h("a", { class: "back", href: "#/features" }, "← All features"),
     h("h2", { tabindex: -1 }, feature.name),
     h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. `, feature.parts ? "" : `Number ${feature.index} of the dense model.`),
-    feature.parts ? h("p", null, `An adapter mixes it from ${feature.mixed} features of the frozen network, starting from feature ${feature.index}; its correlation with that is ${feature.correlation.toFixed(2)}. `,
+    feature.parts ? h("p", null, `An adapter mixes it from ${feature.mixed} features of the frozen network, starting from feature ${feature.index}; its correlation with that is ${signed(feature.correlation)}. `,
       `Its largest parts: ${feature.parts.map(([d, share]) => `feature ${d} (${share.toFixed(1)} %)`).join(", ")}.`) : null,
     truthView(feature.truth),
     h("details", null, h("summary", null, "Rename it, keep it or do without it"),

@@ -136,6 +136,7 @@ def move(claims, text, sample):
         floor = float(-truth.head.mean[j] / truth.head.std[j])
         claims.near(numbers(limit)[0], floor, text)
         claims.say(goal <= floor + 0.02 and end > floor - HUNDREDTH, text)
+        claims.say(truth.least[j] >= floor - 1e-4, f"no input gives less: {text}")
     else:
         claims.near(numbers(limit)[0], end, text)
         claims.say(goal <= end + 0.02 if signed < 0 else goal >= end - 0.02, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
@@ -44,10 +46,12 @@ def overview(claims):
         if n_train:
             claims.say(int(n_train.replace(",", "")) == len(truth.shown.y), "training samples")
 
-    def unlike(n_shown, low, high):
+    def unlike(first, n_shown, low, high, which):
+        claims.say(bool(first) == bool(adapter), "the units of a mixture")
         claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
         distinct = len({tuple(row) for row in truth.uses})
-        claims.say(distinct == len(truth.uses), "two classes never have the same features")
+        said = which == "Two classes never"
+        claims.say((distinct == len(truth.uses)) == said, f"{which} have the same features")
         own = truth.uses @ truth.decided.z[0]
         claims.say(np.allclose(own, truth.decided.logits[0], atol=1e-3), "a score is the plain sum")
         means = truth.shown.z.mean(axis=0)
@@ -58,6 +62,12 @@ def overview(claims):
         solution = truth.sparse.solution
         claims.say(bool(known) == (solution.bound is not None), "a bound is proven")
 
+    def heat(approximate):
+        claims.say(with_maps, "heat maps")
+        claims.say(bool(approximate) == bool(adapter and adapter.hidden), "what maps add up to")
+        heat_levels(claims)
+
+    adapter = truth.head.adapter
     with_maps = bool(claims.data["grid"])
     patterns = {
         r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
@@ -67,10 +77,11 @@ def overview(claims):
         r"serve no more than one)?\. (?:Set n_select|With so few classes).*": advice,
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
-        r"The score of a class is the sum of the values of its features, nothing else\. .* Over "
-        r"the ([\d,]+) samples that show the features here, the averages lie between (\S+) and "
-        r"(\S+)\. Two classes never have the same features, so .*": unlike,
-        r"Heat maps show where a feature fires\..*": lambda: claims.say(with_maps, "heat maps"),
+        r"The score of a class is the sum of the values of its features, nothing else\. A value "
+        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
+        r"Over the ([\d,]+) samples that show the features here, the averages lie between (\S+) "
+        r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
+        r"Heat maps show where a feature fires\. .* near its maximum\.( They are .*)?": heat,
         r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
         r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
         r"Objective \(solid\) and bound \(dashed\) over time": None,
@@ -105,6 +116,17 @@ def measured(weights, decided, shown, attributes=None):
         found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
         found["Structural Grounding"] = measures.grounding(weights, attributes)
     return found
+
+
+def heat_levels(claims):
+    """What the heat maps hold: nothing up to the median, all there is near the maximum."""
+    kept = [claims.data["samples"][i] for i in range(len(claims.data["samples"]))]
+    maps = np.stack([np.frombuffer(b64decode(sample["maps"]), np.uint8) for sample in kept])
+    by_feature = maps.reshape(len(kept), len(claims.features), -1).swapaxes(0, 1)
+    flat = by_feature.reshape(len(claims.features), -1)
+    claims.say((np.median(flat, axis=1) <= 12).all(), "nothing is shown up to the median")
+    silent = np.ptp(claims.truth.decided.maps, axis=(0, 2)) < 1e-6
+    claims.say((silent | (flat.max(axis=1) >= 150)).all(), "full colour near the maximum")
 
 
 def metrics_table(claims, seen, of_model, of_dense):

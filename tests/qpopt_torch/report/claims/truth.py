@@ -72,6 +72,17 @@ class Truth:
         nothing = np.full(self.uses.shape[1], np.nan)
         return np.stack([z.mean(axis=0) if len(z) else nothing for z in kept])
 
+    @cached_property
+    def least(self):
+        """The least values of the features over inputs unlike any sample: mirrored, and noise."""
+        noise = torch.randn(self.shown.x.shape, generator=torch.Generator().manual_seed(0))
+        found = []
+        for x in (-3 * self.shown.x, 9 * noise, -noise):
+            with self._entry(0.0) as entered, torch.no_grad():
+                self.sparse(x)
+            found.append(((entered[-1] - self.head.mean) / self.head.std).amin(0).numpy())
+        return np.min(found, axis=0)
+
     def logits(self, sample, changes):
         """Return the logits of a sample after changes of its features, in deviations, row by row.
 
