@@ -33,7 +33,12 @@ from qpopt_torch.training.features import extract
 from qpopt_torch.training.fine_tuning import fine_tune
 from qpopt_torch.training.loop import History
 from qpopt_torch.training.losses import feature_diversity_loss
-from qpopt_torch.training.settings import AdapterTraining, DenseTraining, FineTuning
+from qpopt_torch.training.settings import (
+    AdapterTraining,
+    DenseTraining,
+    FineTuning,
+    PartialTraining,
+)
 
 __all__ = [
     "Adapter",
@@ -49,6 +54,7 @@ __all__ = [
     "Metrics",
     "ModelError",
     "Nuisance",
+    "PartialTraining",
     "SparseClassifier",
     "SparseHead",
     "Statistics",
