@@ -11,7 +11,7 @@ VERSION = Path(__file__).parents[1] / "qpopt" / "_version.py"
 
 def main(tag: str) -> None:
     """Compare a tag with the version that this checkout has."""
-    found = re.search(r'"(.+)"', VERSION.read_text(encoding="utf-8"))
+    found = re.search(r'__version__ = "(.+)"', VERSION.read_text(encoding="utf-8"))
     if found is None or tag != f"v{found[1]}":
         raise SystemExit(f"The tag is {tag}, the version {found and found[1]}; raise one of them.")
 
