@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
@@ -105,7 +104,8 @@ class Linear:
             proof.pause()
             if not more or clock.over:
                 return
-            more = relaxation.advance(max(0.1, inf if clock.remaining is None else clock.remaining))
+            remaining = clock.remaining
+            more = relaxation.advance(None if remaining is None else max(0.1, remaining))
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.limits import Clock, Limits
 from qpopt.cuts.cliques import violated_cliques
 from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
 from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns
@@ -127,6 +128,7 @@ class LinearRelaxation:
 
     def advance(self, time_limit: float | None = None) -> bool:
         """Solve and separate once; tell whether a violated cut was found."""
+        clock = Clock(Limits(time_limit))
         if time_limit is not None:
             # The clock of HiGHS runs on over several solves.
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + time_limit)
@@ -143,7 +145,8 @@ class LinearRelaxation:
         # The others cost more to find, and are worth it only once the thresholds have settled.
         if len(found) < self._params.few * self.sub.n_classes:
             if self._with_overlaps:
-                found += self._violated(self._overlap_cuts(), self._params.overlap_violation)
+                overlaps = takewhile(lambda _: not clock.over, self._overlap_cuts())
+                found += self._violated(overlaps, self._params.overlap_violation)
             if self._with_cliques:
                 found += self._clique_cuts()
         self._add(found)

@@ -275,7 +275,7 @@ def _largest_terms(instance: Instance) -> float:
     """Return what the terms of Z add up to at the most; what is excluded makes no term."""
     allowed = [d for d in range(instance.n_features) if d not in instance.exclude]
     rows = instance.A[:, allowed].tolist()
-    largest = instance.n_per_class * fsum(max(map(abs, row)) for row in rows)
+    largest: float = instance.n_per_class * fsum(max(map(abs, row)) for row in rows)
     largest += instance.n_select * max(map(abs, instance.b[allowed].tolist()))
     # Where there is no other term, those of redundancy are what is large.
     pairs = instance.R[allowed][:, allowed].tolist()
