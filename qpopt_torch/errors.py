@@ -15,6 +15,16 @@ UNREADABLE = (
 """What torch.load raises on a file that torch.save did not write, depending on its bytes."""
 
 
+def reason(error: BaseException) -> str:
+    """Return in a few words why a file cannot be read, without the advice of torch."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnpicklingError):
+        return "it is not what torch.save writes, or holds more than tensors"
+    first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+    return first or type(error).__name__
+
+
 class ModelError(QpoptError, ValueError):
     """The model cannot be used: no head matches, its output is strange, or it does not fit."""
 

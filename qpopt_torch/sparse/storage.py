@@ -17,7 +17,7 @@ from torch import Tensor
 
 from qpopt import InvalidFile
 from qpopt.io import AnyPath, opened_json, replacing, save_json
-from qpopt_torch.errors import UNREADABLE, ModelError
+from qpopt_torch.errors import UNREADABLE, ModelError, reason
 from qpopt_torch.network.head import Head
 from qpopt_torch.sparse.consistency import check_adapter, check_config, check_selection, seal
 
@@ -58,7 +58,7 @@ def read_model(folder: Path) -> tuple[Mapping[str, Any], Head, dict[str, Tensor]
         weights = (folder / WEIGHTS).read_bytes()
         state = safetensors.torch.load(weights)
     except (*UNREADABLE, SafetensorError) as error:
-        raise InvalidFile(f"Cannot read {folder / WEIGHTS}: {error}.") from error
+        raise InvalidFile(f"Cannot read {folder / WEIGHTS}: {reason(error)}.") from error
     inside = {key.removeprefix("network."): value for key, value in state.items()}
     own = {
         key.removeprefix(f"{head.name}."): value
