@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches, check_labels, nothing_in
 from qpopt_torch.metrics.metric import Metric
-from qpopt_torch.network.observation import evaluating, logits_of
+from qpopt_torch.network.observation import evaluating, logits_of, unwrap
 
 
 class Accuracy(Metric):
@@ -54,6 +54,7 @@ def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) 
     model, loader, progress
         As in `collect`.
     """
+    unwrap(model)
 
     def measure() -> Accuracy:
         found = Accuracy()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin
 from qpopt_torch.data.drawn_birds import DrawnBirds
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.errors import LoaderError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
@@ -146,7 +146,10 @@ class MetricCollection:
 
 
 def _checked(attributes: ArrayLike, n_classes: int) -> Tensor:
-    values = torch.as_tensor(attributes).double().cpu()
+    try:
+        values = torch.as_tensor(attributes).double().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise LoaderError(f"attributes must be numbers, not {shown(attributes)}.") from None
     if values.ndim != 2 or len(values) != n_classes:
         raise LoaderError(
             f"attributes have the shape {tuple(values.shape)}; they need one row for each of the "

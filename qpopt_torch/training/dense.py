@@ -15,7 +15,7 @@ from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
 from qpopt_torch.training.objectives import TrainingObjective
-from qpopt_torch.training.settings import DenseTraining
+from qpopt_torch.training.settings import DenseTraining, require_settings
 
 
 def train_dense(
@@ -41,7 +41,8 @@ def train_dense(
     loader, settings, val_loader, checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
     """
-    settings = settings or DenseTraining()
+    settings = DenseTraining() if settings is None else settings
+    require_settings(settings, DenseTraining)
     check_loaders(loader, val_loader)
     core = unwrap(model)
     head, finer = split_head(head)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from torch.optim import SGD, AdamW, Optimizer
 
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 
 Amp = Literal["auto", "off", "bfloat16", "float16"]
 
@@ -205,6 +205,12 @@ def check_settings(settings: Any, **least: int) -> None:
         if not fine:
             label = "The adapter" if name == "kind" else name
             raise TrainingError(f"{label} must be {what}, not {value!r}.")
+
+
+def require_settings(settings: Any, kind: type) -> None:
+    """Raise TrainingError unless settings are of the training that they are given to."""
+    if not isinstance(settings, kind):
+        raise TrainingError(f"settings must be {kind.__name__}(…), not {shown(settings)}.")
 
 
 TrainingLike = FineTuning | AdapterTraining | Literal["full", "frozen"] | None

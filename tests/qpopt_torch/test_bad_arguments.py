@@ -41,7 +41,7 @@ class Unread:
         raise AssertionError("a batch was read")
 
 
-COUNTS = [0, -1, 2.5, "5", None, True, [5], float("nan"), 10**30]
+COUNTS = [0, -1, 2.5, "5", None, True, [5], float("nan")]
 WISHES = [[-1], [0, 0], ["a"], [1.5], 3, "12", [True], {"a": 1}, [None]]
 MAPPINGS = [5, "x", [1], {1: 2}, {"nothing": 1}, [("bias", "none")]]
 PREPARING = {
@@ -49,7 +49,7 @@ PREPARING = {
     "bias": ["middle", 3, None, [[1.0]], ["a"], [float("nan")] * 8, object()],
     "bias_scale": [-1, "1", None, float("inf"), True],
     "redundancy": [-1, "1", None, float("nan")],
-    "epsilon": [-1, "1", float("nan"), [0.5]],
+    "epsilon": ["1", float("nan"), [0.5]],
     "seed": [-1, 0.5, "0", None],
     "hint": [5, [-1], ["a"], [1, 1]],
     "name": [5, None],
@@ -200,53 +200,29 @@ def test_settings_of_another_training(settings):
 F = torch.rand(6, 8)
 
 
-@pytest.mark.parametrize(
-    ("features", "labels"),
-    [
-        (F.tolist(), Y.tolist()),
-        (F.tolist(), Y),
-        (F, Y.tolist()[:5]),
-        (F, [5] * 6),
-        (F, "labels"),
-        (F, None),
-        (None, Y),
-        ("features", Y),
-        (F[:, :4], Y),
-        (F[0], Y),
-        (F[:0], Y[:0]),
-        (F, Y[:3]),
-        (F, Y + 4),
-        (F, Y - 1),
-        (F, Y.float()),
-        (F, torch.eye(4)[Y]),
-        (F * torch.nan, Y),
-        (F.to(torch.complex64), Y),
-        (F.long(), Y),
-        (F.double().numpy(), Y.numpy()),
-    ],
-    ids=shown,
-)
+WRONG = [
+    *[(F, labels) for labels in (Y.tolist()[:5], [5] * 6, "labels", None, Y[:3], Y + 4, Y - 1)],
+    *[(F, labels) for labels in (Y.float(), torch.eye(4)[Y], Y.bool(), [0.5] * 6)],
+    *[(features, Y) for features in (None, "features", F[:, :4], F[0], F[:0], [[1.0], [1.0, 2.0]])],
+    *[(features, Y) for features in (F * torch.nan, F.to(torch.complex64), [["a"]] * 6)],
+]
+
+
+@pytest.mark.parametrize(("features", "labels"), WRONG, ids=shown)
 def test_features_and_labels_of_an_adapter(features, labels):
-    """What is a list or an array of the right numbers is taken, everything else refused."""
-    head = sparse().sparse_head
     settings = AdapterTraining(epochs=1)
+    head = sparse().sparse_head
+    refused(lambda: train_adapter(head, features, labels, settings, progress=False))
 
-    def train():
-        return train_adapter(head, features, labels, settings, progress=False)
 
-    fine = features is not None and not isinstance(features, str)
-    fine = fine and torch.as_tensor(features).shape == (6, 8)
-    fine = (fine and isinstance(labels, (list, torch.Tensor))) or hasattr(features, "astype")
-    try:
-        right = fine and torch.equal(torch.as_tensor(labels), Y)
-        right = right and bool(torch.isfinite(torch.as_tensor(features)).all())
-        right = right and not torch.as_tensor(features).is_complex()
-    except (TypeError, ValueError):
-        right = False
-    if right:
-        assert len(train().epochs) == 1
-    else:
-        refused(train)
+@pytest.mark.parametrize("form", [torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.double])
+def test_features_may_be_lists_and_arrays(form):
+    heads = sparse().sparse_head, sparse().sparse_head
+    settings = AdapterTraining(epochs=1)
+    train_adapter(heads[0], F, Y, settings, progress=False)
+    labels = Y if form is torch.Tensor.double else form(Y)
+    train_adapter(heads[1], form(F), labels, settings, progress=False)
+    assert torch.equal(heads[0](F), heads[1](F))
 
 
 @pytest.mark.parametrize("head", [None, 5, "6", cnn(), nn.Linear(8, 4)], ids=shown)
