@@ -87,9 +87,9 @@ def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any
     """Return the inputs of the first batch, and all batches, the first among them."""
     require_batches(loader, "The loader")
     reading = iter(loader)
-    if (first := next(reading, None)) is None:
-        raise nothing_in(loader)
-    return to_model(split(first, 0)[0], model), chain([first], reading)
+    for first in reading:
+        return to_model(split(first, 0)[0], model), chain([first], reading)
+    raise nothing_in(loader)
 
 
 def first_batch(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Tensor]:
@@ -124,7 +124,13 @@ def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
         raise LoaderError(f"The inputs of batch {number} are {type(x).__name__}, not a tensor.")
     if not x.ndim or not len(x):
         raise LoaderError(f"Batch {number} has no samples; leave it out.")
-    return x, _label_tensor(y, number)
+    labels = _label_tensor(y, number)
+    if not labels.ndim:
+        raise LoaderError(
+            f"Batch {number} is a single sample, with the label {labels.item()!r}; pass a "
+            "DataLoader, which puts samples into batches."
+        )
+    return x, labels
 
 
 def _may_be_labels(values: Any) -> bool:
@@ -163,11 +169,6 @@ def check_labels(labels: Tensor, n_samples: int, n_classes: int, number: int) ->
         raise LoaderError(
             f"The labels of batch {number} have the shape {tuple(labels.shape)}: one-hot or soft "
             "labels. Pass class numbers, for example labels.argmax(1)."
-        )
-    if not labels.ndim:
-        raise LoaderError(
-            f"Batch {number} is a single sample, with the label {labels.item()!r}; pass a "
-            "DataLoader, which puts samples into batches."
         )
     if labels.shape != (n_samples,):
         raise LoaderError(

@@ -15,7 +15,7 @@ from qpopt_torch.errors import LoaderError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
-from qpopt_torch.network.observation import Features, observe, unwrap
+from qpopt_torch.network.observation import Features, observe, run, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
 
@@ -56,14 +56,16 @@ def evaluate(
     collection = MetricCollection(module, attributes, birds_of(loader))
     reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
     with observe(network, head) as seen:
-        for x, labels in batches(loader, core, begun=begun, title="evaluate", **reading):
-            core(x)
+        plain = batches(loader, core, begun=begun, title="evaluate", **reading)
+        for number, (x, labels) in enumerate(plain):
+            run(core, x, number)
             collection.add_decisions(seen, labels)
             if train_loader is None:
                 collection.add_features(seen, labels)
         if train_loader is not None:
-            for x, labels in batches(train_loader, core, title="training set", **reading):
-                core(x)
+            training = batches(train_loader, core, title="training set", **reading)
+            for number, (x, labels) in enumerate(training):
+                run(core, x, number)
                 collection.add_features(seen, labels)
     return collection.compute(from_training=train_loader is not None)
 

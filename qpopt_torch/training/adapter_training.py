@@ -65,7 +65,7 @@ def train_adapter(
             features.std(0, unbiased=False),
             head.selection.cpu(),
             hidden=settings.hidden if settings.kind == "mlp" else 0,
-        ).to(device)
+        ).to(head.mean)
     groups = [{"params": list(head.adapter.parameters()), "lr": settings.lr}]
     # Whole batches are taken by their indices: one by one, samples would take longer than steps.
     members = BatchSampler(RandomSampler(range(len(labels))), settings.batch_size, drop_last=False)
@@ -86,11 +86,11 @@ def train_adapter(
 def _checked(
     head: SparseHead, features: ArrayLike | Tensor, labels: ArrayLike | Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return features in float32 and labels, if they can be those of the network of a head."""
+    """Return features in the precision of a head, and labels, if they can be of its network."""
     values, classes = check_features(features, labels, len(head.assignment))
     if values.shape[1] <= int(head.selection.max()):
         raise LoaderError(
             f"The head selects feature {int(head.selection.max())}, but there are only "
             f"{values.shape[1]} features; pass all that the network gives."
         )
-    return values.float(), classes
+    return values.to(head.mean.dtype), classes
