@@ -16,13 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
 import qpopt
 import qpopt_torch
-from qpopt_torch.metrics import intervene
 from qpopt_torch.network.local_network import local_network
 
 COUNTS = {"n_select": 20, "n_per_class": 5}
@@ -38,10 +36,14 @@ def off_the_bird(
     sparse: qpopt_torch.SparseClassifier, birds: qpopt_torch.DrawnBirds
 ) -> dict[int, float]:
     """Return how far features move when nothing but the background changes, if they do."""
-    n = birds.n_per_species
-    pictures = [c * n + k for c in range(birds.n_species) for k in range(min(n, 5))]
-    seen = intervene(sparse, birds, pictures, progress=False)
-    moved = np.abs(seen.fallen(seen.elsewhere)).mean(axis=0)
+    n, step = birds.n_per_species, max(1, birds.n_per_species // 5)
+    pictures = range(0, len(birds), step)
+    as_they_are = torch.stack([birds[i][0] for i in pictures])
+    elsewhere = torch.stack([birds.elsewhere(i, (i + n) % len(birds)).image for i in pictures])
+    sparse.eval()
+    with torch.no_grad():
+        here, there = (sparse.features(x).features for x in (as_they_are, elsewhere))
+    moved = (here - there).abs().mean(dim=0) / here.std(dim=0).clamp_min(1e-9)
     pairs = zip(sparse.selection.tolist(), moved.tolist(), strict=True)
     return {d: value for d, value in pairs if value > MOVED}
 
@@ -83,7 +85,8 @@ def main() -> None:
 
     kind = {"background": "by_species", "seed": given.seed}
     birds = qpopt_torch.DrawnBirds(n_per_species=given.pictures, **kind)
-    others = qpopt_torch.DrawnBirds(n_per_species=25, split="test", **kind)
+    n_test = max(1, given.pictures // 4)
+    others = qpopt_torch.DrawnBirds(n_per_species=n_test, split="test", **kind)
     train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
     dense = local_network(birds.n_species)
     schedule = qpopt_torch.DenseTraining(
@@ -101,7 +104,7 @@ def main() -> None:
     def chosen(**options: object) -> qpopt_torch.SparseClassifier:
         """Return the sparse model of the best selection under some options, not fine-tuned."""
         instance = statistics.instance(**COUNTS, **options)
-        solution = qpopt.solve(instance, time_limit=10, gap=0.01, seed=given.seed)
+        solution = qpopt.solve(instance, method="search", time_limit=5, seed=given.seed)
         return qpopt_torch.SparseClassifier.from_solution(dense, solution, statistics)
 
     def measured(sparse: qpopt_torch.SparseClassifier) -> tuple[float, float]:
