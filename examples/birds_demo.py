@@ -49,7 +49,7 @@ def telling_twins(
 def main() -> None:
     """Train, sparsify, name the features and print what came of it."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--epochs", type=int, default=20, help="of the dense network")
+    arguments.add_argument("--epochs", type=int, default=14, help="of the dense network")
     arguments.add_argument("--fine-tuning", type=int, default=14, help="epochs of the sparse one")
     arguments.add_argument("--pictures", type=int, default=100, help="of every species")
     arguments.add_argument("--seed", type=int, default=0)

@@ -1,10 +1,11 @@
 """A model that looks at the background, found out and steered away from it.
 
-In training every species has its own colour of background; in the test any colour comes with any
-species, so a model that looked at the background fails there. The report of the sparse model shows
-features that look past the bird. There are two remedies, and neither needs new data: to exclude
-these features, or to ask for features that look at the middle of the picture (`bias="center"`).
-Nothing is trained after the selection: what gets better does so by the choice of features alone.
+In most training pictures every species has its own colour of background; in the test any colour
+comes with any species, so a model that looked at the background fails there. The report of the
+sparse model shows features that look past the bird. There are two remedies, and neither needs new
+data: to exclude these features, or to ask for features that look at the middle of the picture
+(`bias="center"`). Nothing is trained after the selection: what gets better does so by the choice of
+features alone.
 
     python examples/steering.py --out steering
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import ConcatDataset, DataLoader
 
 import qpopt
 import qpopt_torch
@@ -26,6 +27,8 @@ from qpopt_torch.network.local_network import local_network
 COUNTS = {"n_select": 20, "n_per_class": 5}
 LAMBDAS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Weights of the bias towards the middle."""
+FAIR = 0.4
+"""Training pictures with any background, as a share of those with the species' own."""
 ROUNDS = 4
 """How often features are excluded at most."""
 MOVED = 0.4
@@ -55,7 +58,7 @@ def draw(path: Path, accuracies: Sequence[tuple[float, float]], excluded: float,
     for values, colour, name in zip(
         zip(*accuracies, strict=True),
         ("#9aa5b1", "#d9480f"),
-        ("training, own background", "test, any background"),
+        ("training", "test, any background"),
         strict=True,
     ):
         axis.plot(places, [100 * value for value in values], "o-", color=colour, label=name)
@@ -76,7 +79,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--epochs", type=int, default=8)
-    arguments.add_argument("--pictures", type=int, default=100, help="of every species")
+    arguments.add_argument("--pictures", type=int, default=70, help="of every species")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--out", type=Path, default=Path("steering"))
     given = arguments.parse_args()
@@ -85,9 +88,13 @@ def main() -> None:
 
     kind = {"background": "by_species", "seed": given.seed}
     birds = qpopt_torch.DrawnBirds(n_per_species=given.pictures, **kind)
+    # A network that was shown nothing else would not know birds at all: some pictures are fair.
+    n_fair = max(1, int(FAIR * given.pictures))
+    fair = qpopt_torch.DrawnBirds(n_per_species=n_fair, seed=given.seed)
     n_test = max(1, given.pictures // 4)
     others = qpopt_torch.DrawnBirds(n_per_species=n_test, split="test", **kind)
-    train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
+    shown = ConcatDataset([birds, fair])
+    train, test = DataLoader(shown, 64, shuffle=True), DataLoader(others, 100)
     dense = local_network(birds.n_species)
     schedule = qpopt_torch.DenseTraining(
         epochs=given.epochs,
