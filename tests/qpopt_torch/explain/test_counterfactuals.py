@@ -89,7 +89,7 @@ def decisions(draw):
 
 
 @given(decisions())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_changes_are_those_that_a_search_finds(drawn):
     """Every way is enough and not a little less is; a linear programme knows no smaller one."""
     values, assignment = drawn

@@ -52,7 +52,7 @@ def forty_classes():
     torch.manual_seed(2)
     layers = (nn.Conv2d(1, 16, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
     network = nn.Sequential(*layers, nn.Linear(16, 40)).eval()
-    loaders = [[(torch.randn(80, 1, 6, 6), torch.arange(80) % 40)] for _ in range(2)]
+    loaders = [[(torch.randn(n, 1, 6, 6), torch.arange(n) % 40)] for n in (40, 80)]
     return classifier(network, loaders[1], 9, 4), *loaders
 
 
