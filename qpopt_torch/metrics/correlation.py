@@ -14,6 +14,8 @@ from qpopt_torch.metrics.metric import Metric
 class Correlation(Metric):
     """Correlation = mean_d max_{d'≠d} cos(f_·d, f_·d') over all samples.
 
+    f are the features that the last layer adds up: of a sparse model the normalised ones.
+
     Parameters
     ----------
     n_features

@@ -32,6 +32,7 @@ function featureView(j) {
     h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. `, feature.parts ? "" : `Number ${feature.index} of the dense model.`),
     feature.parts ? h("p", null, `An adapter mixes it from ${feature.mixed} features of the frozen network, starting from feature ${feature.index}; its correlation with that is ${signed(feature.correlation)}. `,
       `Its largest parts: ${feature.parts.map(([d, share]) => `feature ${d} (${share.toFixed(1)} %)`).join(", ")}.`) : null,
+    truthView(feature.truth),
     h("details", null, h("summary", null, "Rename it, keep it or do without it"),
       h("pre", null, `sparse.rename_features({${feature.index}: "a name"})\nsparsify(…, include=[${feature.index}])\nsparsify(…, exclude=[${feature.index}])`)),
     h("div", { class: "feature-top" },

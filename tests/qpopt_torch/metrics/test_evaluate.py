@@ -24,7 +24,8 @@ from qpopt_torch.metrics.evaluate import evaluate
 from tests.qpopt_torch.readable import N_CLASSES, small_loader, small_network, small_sparse
 
 
-def by_hand(weights, features, maps, logits, labels, attributes):
+def by_hand(weights, features, maps, logits, labels, attributes, added=None):
+    """Every metric; `added` are the features that the last layer adds up, if others."""
     present = torch.as_tensor(attributes)[labels] > 0.5
     fed = {
         "accuracy": (Accuracy(), (logits, labels)),
@@ -32,7 +33,7 @@ def by_hand(weights, features, maps, logits, labels, attributes):
         "diversity5": (PlainDiversity(weights), (maps, logits)),
         "class_independence": (ClassIndependence(*weights.shape), (features, labels)),
         "contrastiveness": (Contrastiveness(), (features,)),
-        "correlation": (Correlation(weights.shape[1]), (features,)),
+        "correlation": (Correlation(weights.shape[1]), (features if added is None else added,)),
         "feature_alignment": (
             FeatureAlignment(weights.shape[1], present.shape[1]),
             (features, present),
@@ -54,8 +55,11 @@ def test_sparse_model(attributes):
     x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
     with torch.no_grad():
         seen = sparse.features(x)
+    head = sparse.sparse_head
     expected = by_hand(
-        sparse.sparse_head.assignment, seen.features, seen.maps, seen.logits, y, attributes
+        head.assignment,
+        *(seen.features, seen.maps, seen.logits, y, attributes),
+        added=(seen.features - head.mean) / head.std,
     )
     metrics = evaluate(sparse, loader, attributes=attributes, progress=False)
     for name, value in expected.items():
