@@ -60,14 +60,14 @@ def alignment(features, attributes):
     return 100 * float((np.max(rises, axis=0) / activation).mean())
 
 
-def recognition(features, attributes):
-    """The best area under the curve of every feature, counted pair by pair."""
-    best = np.zeros(features.shape[1])
-    for has in attributes.T.astype(bool):
+def curves(features, attributes):
+    """The area under the curve of every feature and attribute, counted pair by pair, or NaN."""
+    found = np.full((features.shape[1], attributes.shape[1]), np.nan)
+    for a, has in enumerate(attributes.T.astype(bool)):
         if has.any() and not has.all():
             ahead = features[has][:, None] - features[~has][None]
-            best = np.maximum(best, ((ahead > 0) + 0.5 * (ahead == 0)).mean(axis=(0, 1)))
-    return best
+            found[:, a] = ((ahead > 0) + 0.5 * (ahead == 0)).mean(axis=(0, 1))
+    return found
 
 
 def overlap(modes):
