@@ -85,6 +85,9 @@ def overview(claims):
         r"Heat maps show where a feature fires\. .* near its maximum\.( They are .*)?": heat,
         r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
         r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
+        "What these pictures show is known exactly, and each part .*": lambda: claims.say(
+            truth.birds is not None, "known pictures"
+        ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
     for text in seen["paragraphs"]:
