@@ -30,7 +30,12 @@ from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
-from qpopt_torch.pipeline.arguments import checked_options, checked_wishes, teller
+from qpopt_torch.pipeline.arguments import (
+    checked_options,
+    checked_wishes,
+    teller,
+    with_finer_maps,
+)
 from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.run_folder import SWEEP, RunFolder, plain_values
 from qpopt_torch.pipeline.sparsify import solved, statistics_for
@@ -102,6 +107,7 @@ def sweep(
         require_rereadable(data, name, "sweep reads it several times")
     preparing |= checked_wishes(max(k for k, _ in pairs), 1, include, exclude)
     folder = None if out is None else RunFolder(out)
+    core, head = with_finer_maps(core, plain, head)
     found = first_look(core, plain, head, names, loaders, preparing)
     statistics = statistics_for(
         preparing, solving, core, plain, head=found, class_names=names, progress=shown
@@ -109,6 +115,7 @@ def sweep(
     stored = None if folder is None else folder.path / SWEEP
     if folder is not None:
         call = {"sweep of the model": fingerprint(core), "head": found, "class_names": names}
+        call["finer_maps"] = getattr(core, "finer_maps", None)
         statistics = folder.open(plain_values(call), statistics)
     before = Sweep.load(stored) if stored is not None and stored.exists() else None
     frozen = _FrozenNetwork(core, statistics, plain, val_loader, settings, shown)

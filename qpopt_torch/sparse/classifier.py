@@ -18,6 +18,7 @@ from qpopt.io import AnyPath
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.builders import load_state
+from qpopt_torch.network.geometry import apply_changes
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.adapter import Adapter
@@ -206,6 +207,8 @@ class SparseClassifier(nn.Module):
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
             "solution": self.solution is not None,
         }
+        if finer := getattr(self.network, "finer_maps", None):
+            config["finer_maps"] = finer
         if self.solution is not None:
             self.solution.save(folder / SOLUTION)
         save_model(folder, config, self.state_dict())
@@ -247,7 +250,13 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     blank = SparseHead(selection, nothing, zeros, zeros, dropout=config["dropout"])
     if hidden is not None:
         blank.adapter = Adapter(every, every, selection, hidden=hidden)
-    sparse = SparseClassifier(model, head, blank, class_names=config["class_names"])
+    core = unwrap(model)
+    if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
+        core = deepcopy(core)
+        with explained(folder):
+            for changes in finer:
+                apply_changes(core, changes)
+    sparse = SparseClassifier(core, head, blank, class_names=config["class_names"])
     load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
     with explained(folder):
         check_network(sparse.network, head)
