@@ -24,6 +24,7 @@ _MODULES = {
     "Metrics": "metrics.summary",
     "ModelError": "errors",
     "Nuisance": "data.birds.nuisance",
+    "PartialTraining": "training.settings",
     "SparseClassifier": "sparse.classifier",
     "SparseHead": "sparse.sparse_head",
     "Statistics": "statistics.statistics",

@@ -30,3 +30,4 @@ from qpopt_torch.training.losses import feature_diversity_loss as feature_divers
 from qpopt_torch.training.settings import AdapterTraining as AdapterTraining
 from qpopt_torch.training.settings import DenseTraining as DenseTraining
 from qpopt_torch.training.settings import FineTuning as FineTuning
+from qpopt_torch.training.settings import PartialTraining as PartialTraining

@@ -23,12 +23,17 @@ from qpopt_torch.pipeline.arguments import checked_options, checked_wishes
 from qpopt_torch.pipeline.sparsify import sparsify
 from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.training.dense import train_dense
-from qpopt_torch.training.settings import AdapterTraining, DenseTraining, FineTuning
+from qpopt_torch.training.settings import (
+    AdapterTraining,
+    DenseTraining,
+    FineTuning,
+    PartialTraining,
+)
 
 console = Console(markup=False, emoji=False, highlight=False)
 
 
-TrainingKind = Literal["full", "frozen", "none"]
+TrainingKind = Literal["full", "last", "frozen", "none"]
 
 
 def sparsify_command(
@@ -46,7 +51,7 @@ def sparsify_command(
         float | None, typer.Option(min=0, help="Learning rate; found by trial without.")
     ] = None,
     training: Annotated[
-        TrainingKind, typer.Option(help="All layers, only an adapter, or nothing.")
+        TrainingKind, typer.Option(help="All layers, the last ones, only an adapter, or nothing.")
     ] = "full",
     adapter: Annotated[str | None, typer.Option(help="linear or mlp, for frozen training.")] = None,
     bias: Annotated[str, typer.Option(help="locality, center, published or none.")] = "locality",
@@ -124,7 +129,8 @@ def _device(name: str) -> torch.device:
 def _settings(training: TrainingKind, /, **options: Any) -> FineTuning | AdapterTraining | None:
     """Return the settings of the training; an option that it does not have is an error."""
     given = {key: value for key, value in options.items() if value is not None}
-    settings = {"full": FineTuning, "frozen": AdapterTraining}.get(training)
+    kinds = {"full": FineTuning, "last": PartialTraining, "frozen": AdapterTraining}
+    settings = kinds.get(training)
     known = ["seed"] if settings is None else [field.name for field in fields(settings)]
     if unknown := [key for key in given if key not in known]:
         option = "adapter" if unknown[0] == "kind" else unknown[0]

@@ -85,6 +85,7 @@ def sparsify(
         features of a frozen network, are taken from it.
     training
         `FineTuning(…)`, or "full" for its defaults, trains everything but the assignment;
+        `PartialTraining(…)`, or "last", trains the last layers from activations computed once;
         `AdapterTraining(…)`, or "frozen", computes the features once and trains only an adapter, in
         minutes on a CPU; None trains nothing.
     include, exclude
@@ -152,7 +153,8 @@ def sparsify(
     following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
         checkpoint = None if folder is None else folder.path / CHECKPOINT
-        following |= {"val_loader": val_loader, "checkpoint": checkpoint}
+        following |= {"val_loader": val_loader, "checkpoint": checkpoint, "plain_loader": plain}
+        following["keep"] = None if folder is None else folder.path
         fine_tune(sparse, loader, settings, **following)
     elif settings is not None:
         features = extract(core, plain, found, progress=shown)

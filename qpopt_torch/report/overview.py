@@ -32,12 +32,21 @@ def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]
 
 
 def sharing(model: SparseClassifier) -> dict[str, Any]:
-    """Return how many classes a feature serves, how many serve one at most, and advice."""
+    """Return how many classes a feature serves, how many serve one at most, and advice.
+
+    And whether the classes are distinct: only the solver promises it, not any assignment.
+    """
     n_classes, n_select = model.assignment.shape
     served = model.assignment.sum(axis=0)
+    distinct = len(np.unique(model.assignment, axis=0)) == n_classes
     n_single = int((served <= 1).sum())
     advice = sharing_advice(n_classes, n_select, served.sum() / n_classes, n_single)
-    return {"mean": float(served.mean()), "single": n_single, "advice": advice}
+    return {
+        "mean": float(served.mean()),
+        "single": n_single,
+        "distinct": distinct,
+        "advice": advice,
+    }
 
 
 def averages(gallery: Evidence) -> dict[str, Any]:

@@ -20,7 +20,7 @@ PIVOTS: dict[Joint, Point] = {
 }
 """Where the joints turn: what belongs to a joint moves with it."""
 GROWTH: dict[Joint, float] = {"body": 1.0, "head": 1.32, "tail": 1.0, "legs": 1.25}
-"""How large what belongs to a joint is drawn, about its pivot: a beak is to be seen at 64 pixels."""
+"""How large what belongs to a joint is drawn, about its pivot: at 64 pixels a beak must be seen."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.meanings import meaning
 from tests.qpopt_torch.report.claims.reading import NUMBER, PERCENT, numbers
 
 
@@ -47,11 +48,12 @@ def one_feature(claims, j):
         ),
         r"classes that use itall otherstwo modes fitted.*": None,
         **mixture(claims, j),
+        **meaning(claims, j, seen),
     }
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
     claims.strongest(seen["tiles"], j)
-    for table in seen["tables"]:
+    for table in (t for t in seen["tables"] if t["rows"][0][0] in ("Use it", "Do not use it")):
         usual_values(claims, j, table["rows"])
     histogram(claims, j, seen["labels"])
 

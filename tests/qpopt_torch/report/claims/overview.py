@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.meanings import overview_of_meanings
 from tests.qpopt_torch.report.claims.reading import PERCENT, numbers
 
 TENTH = 0.0501
@@ -15,7 +18,7 @@ def overview(claims):
     served = truth.uses.sum(axis=0)
     per_class, single = truth.uses.sum(axis=1).mean(), int((served <= 1).sum())
     needed = served.mean() < 2 or single > len(served) / 5
-    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.attributes)
+    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
     of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense())
     n_samples = len(truth.decided.y)
 
@@ -44,10 +47,12 @@ def overview(claims):
         if n_train:
             claims.say(int(n_train.replace(",", "")) == len(truth.shown.y), "training samples")
 
-    def unlike(n_shown, low, high):
+    def unlike(first, n_shown, low, high, which):
+        claims.say(bool(first) == bool(adapter), "the units of a mixture")
         claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
         distinct = len({tuple(row) for row in truth.uses})
-        claims.say(distinct == len(truth.uses), "two classes never have the same features")
+        said = which == "Two classes never"
+        claims.say((distinct == len(truth.uses)) == said, f"{which} have the same features")
         own = truth.uses @ truth.decided.z[0]
         claims.say(np.allclose(own, truth.decided.logits[0], atol=1e-3), "a score is the plain sum")
         means = truth.shown.z.mean(axis=0)
@@ -58,6 +63,12 @@ def overview(claims):
         solution = truth.sparse.solution
         claims.say(bool(known) == (solution.bound is not None), "a bound is proven")
 
+    def heat(approximate):
+        claims.say(with_maps, "heat maps")
+        claims.say(bool(approximate) == bool(adapter and adapter.hidden), "what maps add up to")
+        heat_levels(claims)
+
+    adapter = truth.head.adapter
     with_maps = bool(claims.data["grid"])
     patterns = {
         r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
@@ -67,12 +78,16 @@ def overview(claims):
         r"serve no more than one)?\. (?:Set n_select|With so few classes).*": advice,
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
-        r"The score of a class is the sum of the values of its features, nothing else\. .* Over "
-        r"the ([\d,]+) samples that show the features here, the averages lie between (\S+) and "
-        r"(\S+)\. Two classes never have the same features, so .*": unlike,
-        r"Heat maps show where a feature fires\..*": lambda: claims.say(with_maps, "heat maps"),
+        r"The score of a class is the sum of the values of its features, nothing else\. A value "
+        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
+        r"Over the ([\d,]+) samples that show the features here, the averages lie between (\S+) "
+        r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
+        r"Heat maps show where a feature fires\. .* near its maximum\.( They are .*)?": heat,
         r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
         r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
+        "What these pictures show is known exactly, and each part .*": lambda: claims.say(
+            truth.birds is not None, "known pictures"
+        ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
     for text in seen["paragraphs"]:
@@ -89,22 +104,34 @@ def overview(claims):
     solve_table(claims, seen)
 
 
-def measured(weights, decided, shown, attributes=None):
+def measured(weights, decided, shown, birds=None):
     """The metrics of a model by their titles."""
     found = {
         "Accuracy": measures.accuracy(decided.logits, decided.y),
         "Class-Independence": measures.independence(shown.features, shown.y),
-        "Correlation": measures.correlation(shown.features),
+        "Correlation": measures.correlation(shown.z),
     }
     if decided.maps is not None:
         for title, even in (("SID@5", True), ("Diversity@5", False)):
             found[title] = measures.diversity(decided.maps, decided.logits, weights, even=even)
-    if attributes is not None:
-        best = measures.recognition(decided.features, attributes[decided.y])
+    if birds is not None:
+        attributes = birds.attributes
+        best = np.nanmax(measures.curves(decided.features, attributes[decided.y]), axis=1)
         found["Part alignment"] = 100 * float((best >= 0.95).mean())
         found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
         found["Structural Grounding"] = measures.grounding(weights, attributes)
     return found
+
+
+def heat_levels(claims):
+    """What the heat maps hold: nothing up to the median, all there is near the maximum."""
+    kept = [claims.data["samples"][i] for i in range(len(claims.data["samples"]))]
+    maps = np.stack([np.frombuffer(b64decode(sample["maps"]), np.uint8) for sample in kept])
+    by_feature = maps.reshape(len(kept), len(claims.features), -1).swapaxes(0, 1)
+    flat = by_feature.reshape(len(claims.features), -1)
+    claims.say((np.median(flat, axis=1) <= 12).all(), "nothing is shown up to the median")
+    silent = np.ptp(claims.truth.decided.maps, axis=(0, 2)) < 1e-6
+    claims.say((silent | (flat.max(axis=1) >= 150)).all(), "full colour near the maximum")
 
 
 def metrics_table(claims, seen, of_model, of_dense):
@@ -126,6 +153,7 @@ def solve_table(claims, seen):
     """The gap follows from objective and bound; the plot spans what the solve reported."""
     rows = {row[0]: row[1] for table in seen["tables"] for row in table["rows"] if len(row) == 2}
     solution = claims.truth.sparse.solution
+    overview_of_meanings(claims, rows)
     if "Objective" in rows:
         claims.near(numbers(rows["Objective"])[0], solution.objective, "objective", 6e-5)
     if "Gap" in rows:
