@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from qpopt_torch.evidence.gather import Sample, columns_in
 from qpopt_torch.explain.rounding import add_up
 
-
 VISIBLE = 0.01
 """Deviations up to this do not show in numbers that are rounded to hundredths."""
 
