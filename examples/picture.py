@@ -15,8 +15,10 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-WIDTH, HEIGHT, SCALE = 900, 640, 1.5
+WIDTH, HEIGHT, SCALE = 1060, 900, 1.25
 """Of what is shown, in pixels of the page, and how many pixels of the picture are one of these."""
+MARGIN = 12
+"""Around the table, in pixels of the page."""
 COLOURS = 256
 """A palette of as many colours keeps the file small."""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -30,7 +32,6 @@ def contrast_page(browser: Browser, report: Path, classes: list[str], scheme: st
     page.goto(f"{report.resolve().as_uri()}#/contrast")
     for place, name in zip(("first", "second"), classes, strict=True):
         page.locator(f"#contrast-{place}").select_option(label=name)
-    # Only what tells the two apart: what they share comes below.
     page.evaluate("document.activeElement.blur()")
     page.wait_for_load_state()
     return page
@@ -53,9 +54,12 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=system, args=["--no-sandbox"])
         for scheme in ("light", "dark"):
             page = contrast_page(browser, given.report, given.classes, scheme)
-            shown = page.locator("#panel-contrast").bounding_box()
-            assert shown is not None
-            clip = {**shown, "height": min(shown["height"], HEIGHT)}
+            # Only what tells the two apart: what they share comes below.
+            box = page.locator("#panel-contrast table.contrast").first.bounding_box()
+            assert box is not None
+            clip = {"x": box["x"] - MARGIN, "y": box["y"] - MARGIN}
+            clip["width"] = min(box["width"], WIDTH - box["x"]) + 2 * MARGIN
+            clip["height"] = min(box["height"], HEIGHT) + 2 * MARGIN
             picture = Image.open(io.BytesIO(page.screenshot(clip=clip, full_page=True)))
             path = given.out / f"twins-{scheme}.png"
             picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
