@@ -21,7 +21,7 @@ demo: $(READY)
 
 # The small suite on all installed solvers; started again, it goes on where it stopped.
 bench: $(READY)
-	$(BIN)/python -m benchmarks run --suite small --methods projected,compact,paper,search --time-limit 5 \
+	$(BIN)/python -m benchmarks run --suite small --methods projected,compact,paper,search --certified --time-limit 5 \
 	  --jobs 2 --out $(RESULTS)
 	$(BIN)/python -m benchmarks report $(RESULTS)
 

@@ -58,7 +58,7 @@ def build_paper(
         )
     )
     model.in_each = pyo.Constraint(
-        model.classes, rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.features) >= 1
+        model.classes, rule=lambda m, c: sum(m.w[c, d] for d in m.features) >= 1
     )
     model.enough = pyo.Constraint(
         model.short, rule=lambda m, c: sum(m.w[c, d] for d in m.gamma) >= m.n_per_class
