@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 RESULTS ?= results/small
 
-.PHONY: bench demo test lint imports types pytest setup clean
+.PHONY: bench demo docs test lint imports types pytest setup clean
 
 setup: $(READY)
 
@@ -25,7 +25,11 @@ bench: $(READY)
 	  --jobs 2 --out $(RESULTS)
 	$(BIN)/python -m benchmarks report $(RESULTS)
 
-test: lint imports types pytest
+# The site, in site/index.html; a broken link or an unknown name ends it.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+test: lint imports types docs pytest
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -42,4 +46,4 @@ pytest: $(READY)
 	$(BIN)/pytest -n 2
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo site

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -79,7 +80,12 @@ def birds(tmp_path):
 def test_digits(tmp_path):
     done = run("digits.py", "--epochs", 1, "--report", tmp_path / "new" / "digits.html")
     assert done.returncode == 0, done.stderr
-    *_, table, _ = done.stdout.split("\n\n")
+    dense, sparse, proof, table, _ = done.stdout.split("\n\n")
+    for told in (dense, sparse):
+        assert "Contrastiveness" in told
+        assert told.count("higher is better") == 5
+        assert told.count("lower is better") == 1
+    assert re.search(r"are (optimal|feasible): .* at most \d+\.\d\d % below the best", proof)
     features = {tuple(line.split()[1:]) for line in table.splitlines()[1:]}
     assert {len(members) for members in features} == {4}
     assert len(features) == 10

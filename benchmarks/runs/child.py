@@ -32,7 +32,7 @@ from qpopt import Instance, QpoptError, Solution, __version__, solve
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.io import replacing
-from qpopt.solvers import find_solver
+from qpopt.solvers import solver_version
 
 WARM_UP_SECONDS = 1.0
 PARENT_CHECK = 1.0
@@ -65,7 +65,7 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
         raise QpoptError(f"The library of this machine has another {spec.instance}.")
     versions = {"qpopt": __version__, "python": sys.version.split()[0], "numpy": version("numpy")}
     if spec.solver != NO_SOLVER:
-        versions[spec.solver] = find_solver(spec.solver).availability().version
+        versions[spec.solver] = solver_version(spec.solver)
     claims["versions"] = versions
     _warm_up(spec)
     claims["load_seconds"] = time.perf_counter() - began

@@ -11,17 +11,19 @@ The helpers take single arrays: handing whole tuples of arrays to them takes lon
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from qpopt.kernels.compiled import compiled
 
 NEARLY_INFINITE = np.int64(2**61)
 
 
-@numba.njit(cache=True)
+@compiled()
 def uniqueness_cost(problem, state, auction, place, entering):
     """Return the estimate for the state that a swap would lead to; `place` −1 means no swap.
 
-    Afterwards `auction.paid` tells how much every class pays.
+    Afterwards `auction.paid` tells how much every class pays, and `auction.looked` has been counted
+    up by the sets that were looked at.
     """
     k, key = problem.n_per_class, problem.key
     auction.stamp[0] += 1
@@ -50,6 +52,7 @@ def uniqueness_cost(problem, state, auction, place, entering):
             list_value[:n_list], list_key, entered, names, price, owner, paid, stamp,
             best_name[c], c, k, raise_by, bids_left <= 0,
         )  # fmt: skip
+        auction.looked[0] += k * (n_list - k) + 1
         bids_left -= 1
         cost += paid[c]
         if outbid >= 0:
@@ -60,7 +63,7 @@ def uniqueness_cost(problem, state, auction, place, entering):
     return cost
 
 
-@numba.njit(cache=True)
+@compiled()
 def _open(entered, names, price, owner, stamp, best_name, waiting):
     """Give every class its best set; list the classes that come too late, return their number."""
     n_waiting = 0
@@ -77,7 +80,7 @@ def _open(entered, names, price, owner, stamp, best_name, waiting):
     return n_waiting
 
 
-@numba.njit(cache=True)
+@compiled()
 def _rename(top_value, top_place, selected, key, k, place, entering, came, gone, best_name):
     """Change the names of the classes' best sets to those after a swap."""
     key_came, key_gone = key[entering], key[selected[place]]
@@ -94,7 +97,7 @@ def _rename(top_value, top_place, selected, key, k, place, entering, came, gone,
             best_name[c] += key_came - key[selected[t_place]]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _slot(entered, names, stamp, name):
     """Return the slot that holds a set, or the empty one where it belongs."""
     mask = np.uint64(names.shape[0] - 1)
@@ -104,7 +107,7 @@ def _slot(entered, names, stamp, name):
     return slot
 
 
-@numba.njit(cache=True)
+@compiled()
 def _list_after(top_value, top_place, selected, key, place, x, key_came, list_value, list_key):
     """List the best values of a class after a swap, falling, and the keys of their features."""
     most = list_value.shape[0]
@@ -124,7 +127,7 @@ def _list_after(top_value, top_place, selected, key, place, x, key_came, list_va
     return n
 
 
-@numba.njit(cache=True)
+@compiled()
 def _bid(value, key, entered, names, price, owner, paid, stamp, name, c, k, step, last):
     """Let a class take what leaves it best off; return the class that loses its set, or −1.
 

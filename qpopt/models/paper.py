@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
 from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
+from qpopt.models.templates import templates
 from qpopt.problem.instance import Instance
 
 
@@ -50,15 +51,17 @@ def build_paper(
     declare(model, quadratic=quadratic)
     declare_linked(model)
     declare_overlaps(model)
-    model.short = pyo.Set(within=model.classes)
+    model.short = pyo.Set(within=model.classes, dimen=1)
     model.in_all = pyo.Constraint(
-        rule=lambda m: pyo.quicksum(m.w.values()) == m.n_per_class * len(m.classes)
+        rule=lambda m: (
+            sum(m.w[c, d] for c in m.classes for d in m.features) == m.n_per_class * len(m.classes)
+        )
     )
     model.in_each = pyo.Constraint(
         model.classes, rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.features) >= 1
     )
     model.enough = pyo.Constraint(
-        model.short, rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.gamma) >= m.n_per_class
+        model.short, rule=lambda m, c: sum(m.w[c, d] for d in m.gamma) >= m.n_per_class
     )
     return build(
         model, instance, gamma=tightening.features, short=tightening.short, equal=tightening.equal
@@ -67,7 +70,8 @@ def build_paper(
 
 def compile_paper(instance: Instance, tightening: Tightening, *, quadratic: bool) -> CompiledModel:
     """Build and compile; see `build_paper`."""
-    model = build_paper(instance, tightening, quadratic=quadratic)
+    with templates():
+        model = build_paper(instance, tightening, quadratic=quadratic)
     return compile_model(model, implied=("y", "p"))
 
 

@@ -90,15 +90,15 @@ def prepare(
     """
     raw = validation.matrix("A", A)
     n_classes, n_features = raw.shape
-    n_select, n_per_class, included, excluded = validation.check_counts(
-        n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
-    )
     if n_classes > MANY_CLASSES * n_features:
         logger.warning(
             "A has %d classes (rows) and only %d features (columns); is it transposed?",
             n_classes,
             n_features,
         )
+    n_select, n_per_class, included, excluded = validation.check_counts(
+        n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
+    )
     if advice := sharing_advice(n_classes, n_select, n_per_class):
         logger.warning("%s", advice)
     check_scales(bias_scale=bias_scale, redundancy=redundancy, epsilon=epsilon, seed=seed)

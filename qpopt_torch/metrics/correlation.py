@@ -23,7 +23,7 @@ class Correlation(Metric):
     """
 
     title = "Correlation"
-    meaning = "features that say the same; low is better"
+    meaning = "how alike each feature is to the one most like it"
     higher_is_better = False
     states: ClassVar = {"products": add}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from qpopt_torch.evidence.meaning import Meaning
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Evidence, Sample
 from qpopt_torch.explain.counterfactuals import Change, Move
@@ -17,10 +18,15 @@ from qpopt_torch.explain.decision_terms import Sum, sum_of
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
 from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
+from qpopt_torch.report.meaning import feature_meaning
 
 
 def contents(
-    gallery: Evidence, decisions: Evidence, max_bytes: int, params: PageParams
+    gallery: Evidence,
+    decisions: Evidence,
+    max_bytes: int,
+    params: PageParams,
+    meaning: Meaning | None = None,
 ) -> dict[str, Any]:
     """Return the data of the page.
 
@@ -32,6 +38,8 @@ def contents(
         Gives the decisions and the accuracy of every class; may be the same.
     max_bytes, params
         Size that the page should not exceed, and how it is spent.
+    meaning
+        What the features mean, where it is known.
     """
     numbers: dict[tuple[int, int], int] = {}
     samples: list[Sample] = []
@@ -47,7 +55,7 @@ def contents(
     means = gallery.class_means
     data = {
         "classes": _classes(gallery, decisions, number),
-        "features": _features(gallery, number),
+        "features": _features(gallery, number, meaning),
         "assignment": [np.flatnonzero(row).tolist() for row in gallery.assignment],
         "means": [[_rounded(value) for value in row] for row in means],
         **{
@@ -82,7 +90,7 @@ def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[s
     ]
 
 
-def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
+def _features(gallery: Evidence, number: Any, meaning: Meaning | None) -> list[dict[str, Any]]:
     features = []
     for column, name in enumerate(gallery.names.features):
         found = distribution_of(gallery, column)
@@ -98,6 +106,7 @@ def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
                 "modes": [[_rounded(value, 4) for value in mode] for mode in found.modes],
                 "contrastiveness": _rounded(100 * (1 - found.overlap), 1),
                 **_mixture(gallery, column),
+                **feature_meaning(meaning, column),
             }
         )
     return features

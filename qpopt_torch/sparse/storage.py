@@ -19,7 +19,7 @@ from qpopt import InvalidFile
 from qpopt.io import AnyPath, opened_json, replacing, save_json
 from qpopt_torch.errors import UNREADABLE, ModelError
 from qpopt_torch.network.head import Head
-from qpopt_torch.sparse.consistency import check_config, check_selection, seal
+from qpopt_torch.sparse.consistency import check_adapter, check_config, check_selection, seal
 
 WEIGHTS, CONFIG, SOLUTION = "weights.safetensors", "config.json", "solution.json"
 
@@ -67,6 +67,7 @@ def read_model(folder: Path) -> tuple[Mapping[str, Any], Head, dict[str, Tensor]
     }
     with explained(folder):
         check_selection(own, head, config["n_select"])
+        check_adapter(own, head, config["hidden"])
         if seal(config, weights) != config["seal"]:
             raise ModelError(
                 f"{WEIGHTS} and {CONFIG} were not written together, or one was changed since."

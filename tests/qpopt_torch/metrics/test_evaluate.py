@@ -133,7 +133,12 @@ def test_without_maps_there_is_no_diversity():
 
 def test_prints_and_saves(tmp_path):
     metrics = evaluate(small_sparse(), small_loader(), progress=False)
-    assert f"Accuracy            {100 * metrics.accuracy:>7.1f} %" in str(metrics)
+    first, *_ = str(metrics).splitlines()
+    shown = f"Accuracy            {100 * metrics.accuracy:>7.1f} %"
+    assert first == f"{shown}  samples whose class is recognised; higher is better"
+    lines = {line.split("  ")[0]: line for line in str(metrics).splitlines()}
+    assert lines["Correlation"].endswith("to the one most like it; lower is better")
+    assert lines["Class-Independence"].endswith("; higher is better")
     metrics.save(tmp_path / "metrics.json")
     assert json.loads((tmp_path / "metrics.json").read_text()) == metrics.to_dict()
 
