@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 RESULTS ?= results/small
 
-.PHONY: bench demo docs test lint imports types pytest setup clean
+.PHONY: bench demo docs test lint imports types pytest dist lowest setup clean
 
 setup: $(READY)
 
@@ -45,5 +45,13 @@ types: $(READY)
 pytest: $(READY)
 	$(BIN)/pytest -n 2
 
+# Wheel and sdist, built and tried in an empty environment.
+dist:
+	.ci/dist $(PYTHON)
+
+# The core tests with the oldest versions that setup.cfg allows.
+lowest:
+	.ci/lowest $(PYTHON)
+
 clean:
-	rm -rf $(VENV) demo site
+	rm -rf $(VENV) build demo dist site

@@ -119,7 +119,7 @@ class Node:
             value = self.instance.objective(chosen, given).total
             self.bound = min(self.bound, value + 1e-12 * max(1.0, abs(value)))
             if self.record is not None:
-                self.record.close(self.bound)
+                self.record.close(value)
 
     def split(self) -> tuple[Node, Node]:
         """Return two parts: with and without the feature that the relaxation decides least."""

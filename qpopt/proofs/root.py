@@ -283,4 +283,4 @@ class RootBound:
             given = assign(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
-            self.record.close(self._rest)
+            self.record.close(value)

@@ -17,11 +17,14 @@ from qpopt.control.progress import following
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution, Status, TracePoint
-from qpopt.problem.tolerances import OPTIMAL_GAP
+from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING
 from qpopt.verification.certificate_check import Checked, checked
 
 if TYPE_CHECKING:
     from qpopt.proofs.certificate import Certificate
+
+LEAST_TERM = 1e-280
+"""Where all terms are 0, the check of a certificate still rounds up to more than 0."""
 
 
 class Violation(NamedTuple):
@@ -150,7 +153,10 @@ def _checked(
     except InvalidCertificate as error:
         wrong = Violation("certificate", str(error))
         return replace(outcome, violations=(*violations, wrong))
-    slack = tolerance * max(size, abs(solution.bound or 0.0))
+    bound = solution.bound or 0.0
+    # Where the terms of a solution are 0, others need not be, and the check rounds beside them.
+    slack = tolerance * max(size, abs(bound))
+    slack += ROUNDING * (_largest_terms(instance) or LEAST_TERM)
     violations += _certificate_violations(solution, certificate, found, objective, slack)
     proven = solution.bound is not None and found.proven <= solution.bound + slack
     return replace(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from torch.optim import SGD, AdamW, Optimizer
 
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 
 Amp = Literal["auto", "off", "bfloat16", "float16"]
 
@@ -138,8 +138,7 @@ class PartialTraining(FineTuning):
     """Fine-tuning of the last layers, from activations that are computed once.
 
     The network up to a cut runs once for every view of every sample. What it gives is kept in a
-    file, and everything behind the cut is trained as in full fine-tuning, for a fraction of the
-    time. The defaults are what works where a batch norm sees few samples.
+    file, and everything behind the cut is trained as in full fine-tuning.
 
     Parameters
     ----------
@@ -198,13 +197,11 @@ class AdapterTraining:
     Parameters
     ----------
     kind
-        `linear`, or `mlp` for one hidden ReLU layer beside it: several points more accurate, but
-        then the maps pool to the features only roughly.
+        `linear`, or `mlp` for one hidden ReLU layer beside it; then maps pool only roughly.
     relu
         Whether features below their mean count as 0; see `SparseHead`.
     sparsity
-        Weight of the mean feature, in standard units, beside the loss: with it features are off
-        where they need not be on.
+        Weight of the mean feature, in standard units: features are off where they need not be on.
     hidden
         Width of the hidden layer.
     epochs, batch_size
@@ -273,6 +270,13 @@ def check_settings(settings: Any, **least: int) -> None:
         if not fine:
             label = "The adapter" if name == "kind" else name
             raise TrainingError(f"{label} must be {what}, not {value!r}.")
+
+
+def require_settings(settings: Any, *kinds: type) -> None:
+    """Raise TrainingError unless settings are of a training that they are given to."""
+    if not isinstance(settings, kinds):
+        wanted = " or ".join(f"{kind.__name__}(…)" for kind in kinds)
+        raise TrainingError(f"settings must be {wanted}, not {shown(settings)}.")
 
 
 TrainingLike = FineTuning | AdapterTraining | Literal["full", "last", "frozen"] | None

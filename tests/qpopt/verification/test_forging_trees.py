@@ -22,18 +22,37 @@ from qpopt import (
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.record import Record
 from qpopt.relaxations.step import Step
+from qpopt.verification import certificate_check
 from qpopt.verification.certificate_check import Claim, End, Split, checked
+from qpopt.verification.step_bounds import step_bounds
 from tests.brute_force import brute_force
 from tests.qpopt.verification.test_forging import mutated_json, proves_nothing_false
 
-SCALES = (1.0, 2.0**-40, 3.0**30)
-N_TREES = 3
+MADE = (("clustered", 0, 1.0), ("uniform", 2, 2.0**-40), ("uniform", 3, 3.0**30))
+"""Structure, seed and scale of the instances."""
+
+N_TREES = len(MADE)
 
 BRANCHING = {
     "search_seconds": 0.0,
     "enumerate": False,
     "params": {"branch_below": 10**6, "before_branching": (1, 9.0), "root": {"worth_removing": 2}},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_step_is_reckoned_once():
+    """Most steps of a forged tree are those of the honest one: their bounds are the same."""
+    known = {}
+
+    def once(instance, step):
+        if id(step) not in known:
+            known[id(step)] = step, step_bounds(instance, step)
+        return known[id(step)][1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certificate_check, "step_bounds", once)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +63,12 @@ def trees(tmp_path_factory):
 
 
 def tree(number, path):
-    made = generate(10, 5, 5, 2, structure="clustered", seed=number)
-    scale, A = SCALES[number], made.A.copy()
+    structure, seed, scale = MADE[number]
+    made = generate(10, 5, 5, 2, structure=structure, seed=seed)
+    A = made.A.copy()
     A[1] = A[0]  # equal classes: distinct sets matter
-    instance = Instance(
-        A * scale, 3 * made.R * scale, made.b * scale, 5, 2, include=[number], exclude=[9]
-    )
+    R = 3 * made.R * scale
+    instance = Instance(A * scale, R, made.b * scale, 5, 2, include=[0], exclude=[9])
     solve(instance, gap=0.0, options={**BRANCHING, "certificate": path})
     certificate = Certificate.load(path)
     # Ends that are left out are there as well: every place can then be attacked.
@@ -118,7 +137,7 @@ def test_no_half_stands_for_the_other(trees):
             ):
                 forged = with_items(certificate, (*before, *first, *second, *after))
                 assert proves_nothing_false(instance, forged, best)
-            for feature in range(-1, 11):
+            for feature in (-1, 0, 3, 5, 8, 9, 10):
                 other = (*before[:-1], Split(feature), *chosen, *rest, *after)
                 assert proves_nothing_false(instance, with_items(certificate, other), best)
 
@@ -127,7 +146,7 @@ def test_no_step_proves_another_part(trees):
     for instance, best, certificate in trees:
         places = [i for i, item in enumerate(certificate.steps) if isinstance(item, Step)]
         for i in places:
-            for j in places:
+            for j in places[i % 2 :: 2]:
                 items = list(certificate.steps)
                 items[i] = items[j]
                 assert proves_nothing_false(instance, with_items(certificate, items), best)
@@ -143,7 +162,7 @@ def test_no_feature_changes_sides(trees):
         for i, item in enumerate(certificate.steps):
             if not isinstance(item, Step):
                 continue
-            for d in range(instance.n_features):
+            for d in range(i % 3, instance.n_features, 3):
                 out = {
                     name: np.setdiff1d(getattr(item, name), [d]) for name in ("free", "included")
                 }
@@ -159,7 +178,7 @@ def test_no_feature_changes_sides(trees):
 def test_no_end_hides_what_is_left(trees):
     for instance, best, certificate in trees:
         for i in range(len(certificate.steps) + 1):
-            for item in (End(True), End(False), Split(3), Split(8), Claim("HiGHS", -1e9)):
+            for item in (End(True), End(False), Split(3), Claim("HiGHS", -1e9)):
                 items = list(certificate.steps)
                 assert proves_nothing_false(
                     instance, with_items(certificate, [*items[:i], item, *items[i:]]), best
@@ -264,14 +283,14 @@ def forged_trees(draw, certificate):
     return with_items(certificate, items)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.data())
 def test_no_mixture_of_changes_proves_less_than_the_optimum(trees, data):
     instance, best, certificate = trees[data.draw(st.integers(0, N_TREES - 1))]
     assert proves_nothing_false(instance, data.draw(forged_trees(certificate)), best)
 
 
-@settings(max_examples=100)
+@settings(max_examples=25)
 @given(st.data())
 def test_no_edited_file_of_a_tree_proves_something_false(trees, tmp_path_factory, data):
     instance, best, certificate = trees[1]
@@ -290,6 +309,7 @@ def test_no_edited_file_of_a_tree_proves_something_false(trees, tmp_path_factory
     assert proves_nothing_false(instance, forged, best)
 
 
+@pytest.mark.filterwarnings("ignore:The certificate shows")
 @pytest.mark.parametrize("forgery", ["one half closed", "low values", "another part"])
 def test_a_forged_checkpoint_makes_no_certificate(tmp_path, trees, forgery):
     """Whoever can seal a checkpoint can make a solve believe it, but no check."""
