@@ -220,6 +220,8 @@ class SparseClassifier(nn.Module):
         }
         if head.relu:
             config["relu"] = True
+        if head.adapter is not None and head.adapter.relu:
+            config["adapter_relu"] = True
         if finer := getattr(self.network, "finer_maps", None):
             config["finer_maps"] = finer
         if self.solution is not None:
@@ -263,7 +265,9 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     options = {"dropout": config["dropout"], "relu": config.get("relu", False)}
     blank = SparseHead(selection, nothing, zeros, zeros, **options)
     if hidden is not None:
-        blank.adapter = Adapter(every, every, selection, hidden=hidden)
+        blank.adapter = Adapter(
+            every, every, selection, hidden=hidden, relu=config.get("adapter_relu", False)
+        )
     core = unwrap(model)
     if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
         core = deepcopy(core)

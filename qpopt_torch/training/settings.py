@@ -199,7 +199,7 @@ class AdapterTraining:
     kind
         `linear`, or `mlp` for one hidden ReLU layer beside it; then maps pool only roughly.
     relu
-        Whether features below their mean count as 0; see `SparseHead`.
+        Whether a feature of an `mlp` below its mean counts as that mean: it is on or off.
     sparsity
         Weight of the mean feature, in standard units: features are off where they need not be on.
     hidden
