@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 import qpopt_torch
 from qpopt import solve
-from qpopt_torch.metrics import Accuracy
+from qpopt_torch.metrics import Accuracy, Contrastiveness
 
 USAGE = """%(prog)s FILE [options]
 FILE is an .npz file with `features` (samples × features), `labels` (the class of every sample,
@@ -88,10 +88,15 @@ def main() -> None:
     qpopt_torch.train_adapter(head, features, labels, settings)
     with torch.no_grad():
         adapted = Accuracy.of(head(test[0]), test[1])
+        contrastiveness = Contrastiveness()
+        contrastiveness.update(head.normalise(head.select(test[0])))
     print(
         f"{given.adapter} adapter, {given.n_per_class} of {given.n_select} features for every "
         f"class   {100 * adapted:.1f} %"
     )
+    correlation = head.adapter.correlation.mean()
+    print(f"Contrastiveness      {contrastiveness.compute():.1f}")
+    print(f"correlation with the features of the network, mean   {correlation:.2f}")
     print(f"CPU time {time.process_time():.0f} s")
 
 

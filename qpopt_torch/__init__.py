@@ -39,6 +39,7 @@ _MODULES = {
     "fine_tune": "training.fine_tuning",
     "finer_maps": "network.finer_maps",
     "load": "sparse.classifier",
+    "load_published": "sparse.published",
     "sparsify": "pipeline.sparsify",
     "sweep": "pipeline.sweep",
     "train_adapter": "training.adapter_training",

@@ -32,6 +32,8 @@ class Floors:
 
     def values(self) -> NDArray[np.float64]:
         """Return what no feature falls below, in standard units; -inf where there is nothing."""
+        if self.head.relu:
+            return np.zeros(len(self.least))
         # Nothing below 0, and 0 itself, bit for bit: that is ReLU, and never a mixture.
         rectified = (self.least == 0).numpy() & (self.head.adapter is None)
         zero = self.head.normalise(torch.zeros_like(self.head.mean)).double().cpu().numpy()

@@ -242,7 +242,7 @@ def _answers(
         for start in range(0, len(numbers), BATCH):
             images = [picture(number).image for number in numbers[start : start + BATCH]]
             model.network(to_model(torch.stack(images), model))
-            features.append(((seen.features - head.mean) / head.std).double().cpu().numpy())
+            features.append(head.normalise(seen.features).double().cpu().numpy())
             logits.append(seen.logits.double().cpu().numpy())
     return Answers(np.concatenate(features), np.concatenate(logits))
 

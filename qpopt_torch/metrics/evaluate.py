@@ -76,7 +76,7 @@ class MetricCollection:
     Parameters
     ----------
     head
-        The last layer. Features that it normalises are compared as it sees them.
+        The last layer. Features that it normalises are measured as it adds them up.
     attributes
         As in `evaluate`.
     birds
@@ -125,11 +125,12 @@ class MetricCollection:
     def add_features(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of features."""
         self.n_feature_samples += len(labels)
-        self.metrics["class_independence"].update(seen.features, labels)
-        self.metrics["contrastiveness"].update(seen.features)
-        self.metrics["correlation"].update(self.normalise(seen.features))
+        features = self.normalise(seen.features)
+        self.metrics["class_independence"].update(features, labels)
+        self.metrics["contrastiveness"].update(features)
+        self.metrics["correlation"].update(features)
         if "feature_alignment" in self.metrics:
-            self.metrics["feature_alignment"].update(seen.features, self.present[labels.cpu()])
+            self.metrics["feature_alignment"].update(features, self.present[labels.cpu()])
 
     def compute(self, *, from_training: bool = False) -> Metrics:
         """Return all metrics; `from_training` says that the features were those of training."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 import qpopt
 from qpopt import Instance, Solution
@@ -36,9 +36,14 @@ from qpopt_torch.sparse.storage import SOLUTION
 from qpopt_torch.statistics.collect import collect
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
-from qpopt_torch.training.features import extract
+from qpopt_torch.training.features import extract, joined
 from qpopt_torch.training.fine_tuning import fine_tune
-from qpopt_torch.training.settings import FineTuning, TrainingLike, training_settings
+from qpopt_torch.training.settings import (
+    AdapterTraining,
+    FineTuning,
+    TrainingLike,
+    training_settings,
+)
 
 LOSS = 0.02
 """Accuracy, from 0 to 1, that a sparse model may lose without a warning."""
@@ -130,9 +135,11 @@ def sparsify(
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)
-    statistics = statistics_for(
-        preparing, solving, core, plain, head=found, class_names=names, progress=shown
+    received: list[tuple[Tensor, Tensor]] | None = (
+        [] if isinstance(settings, AdapterTraining) else None
     )
+    collecting = {"head": found, "class_names": names, "received": received, "progress": shown}
+    statistics = statistics_for(preparing, solving, core, plain, **collecting)
     if folder is not None:
         counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
         ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
@@ -156,8 +163,8 @@ def sparsify(
         following |= {"val_loader": val_loader, "checkpoint": checkpoint, "plain_loader": plain}
         following["keep"] = None if folder is None else folder.path
         fine_tune(sparse, loader, settings, **following)
-    elif settings is not None:
-        features = extract(core, plain, found, progress=shown)
+    elif settings is not None and received is not None:
+        features = joined(lambda: received)
         if val_loader is not None:
             following["validation"] = extract(core, val_loader, found, progress=shown)
         sparse.requires_grad_(False)

@@ -100,6 +100,8 @@ def setting_rows(
     if head.adapter is not None:
         hidden = head.adapter.hidden
         rows.append(("Adapter", f"{hidden} hidden units" if hidden else "linear"))
+    if head.relu:
+        rows.append(("Features below their mean", "count as 0"))
     rows += [(str(key), str(value)) for key, value in (settings or {}).items()]
     rows.append(("qpopt", __version__))
     return rows

@@ -28,6 +28,8 @@ class Adapter(nn.Module):
         Indices of the selected ones, to start from.
     hidden
         Width of an additional path with one ReLU layer; 0 for a linear adapter.
+    relu
+        Whether a mixture below the mean of its feature counts as that mean: then it is on or off.
     """
 
     mean: Tensor
@@ -38,7 +40,13 @@ class Adapter(nn.Module):
     part_shares: Tensor
 
     def __init__(
-        self, mean: ArrayLike, std: ArrayLike, selection: ArrayLike, *, hidden: int = 0
+        self,
+        mean: ArrayLike,
+        std: ArrayLike,
+        selection: ArrayLike,
+        *,
+        hidden: int = 0,
+        relu: bool = False,
     ) -> None:
         super().__init__()
         deviation = torch.as_tensor(std).float()
@@ -51,7 +59,7 @@ class Adapter(nn.Module):
             self.linear.weight.zero_()
             self.linear.weight[torch.arange(n_select), self.selection] = 1.0
             self.linear.bias.zero_()
-        self.hidden = hidden
+        self.hidden, self.relu = hidden, relu
         self.mlp: nn.Sequential | None = None
         if hidden:
             last = nn.Linear(hidden, n_select, bias=False)
@@ -93,9 +101,19 @@ class Adapter(nn.Module):
         if self.mlp is None:
             return self.linear.weight.abs()
         inner, _, outer = self.mlp
-        on = inner((received.to(self.mean.dtype) - self.mean) / self.std) > 0
-        bent = (outer.weight * sample @ inner.weight for sample in on)
-        return torch.stack([(self.linear.weight + each).abs() for each in bent]).mean(0)
+        standard = self._standard(received)
+        bent = (outer.weight * sample @ inner.weight for sample in inner(standard) > 0)
+        # A mixture that is off follows nothing.
+        free = self._mixed(standard) > 0 if self.relu else standard.new_ones(len(standard), 1)
+        slopes = [(self.linear.weight + each).abs() for each in bent]
+        return torch.stack([s * f[:, None] for s, f in zip(slopes, free, strict=True)]).mean(0)
+
+    def _standard(self, received: Tensor) -> Tensor:
+        return (received.to(self.mean.dtype) - self.mean) / self.std
+
+    def _mixed(self, standard: Tensor) -> Tensor:
+        mixed: Tensor = self.linear(standard)
+        return mixed if self.mlp is None else mixed + self.mlp(standard)
 
     def blur(self, received: Tensor, chance: float) -> Tensor:
         """Return features of which some, by chance, are replaced by their mean."""
@@ -104,8 +122,6 @@ class Adapter(nn.Module):
 
     def forward(self, received: Tensor) -> Tensor:
         """Return … × n_select of … × n_features."""
-        standard = (received.to(self.mean.dtype) - self.mean) / self.std
-        mixed: Tensor = self.linear(standard)
-        if self.mlp is not None:
-            mixed = mixed + self.mlp(standard)
+        mixed = self._mixed(self._standard(received))
+        mixed = mixed.relu() if self.relu else mixed
         return mixed * self.std[self.selection] + self.mean[self.selection]

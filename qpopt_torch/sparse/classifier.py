@@ -101,6 +101,7 @@ class SparseClassifier(nn.Module):
         statistics: Statistics,
         *,
         dropout: float = DROPOUT,
+        relu: bool = False,
     ) -> SparseClassifier:
         """Build the sparse classifier of a solution.
 
@@ -112,7 +113,7 @@ class SparseClassifier(nn.Module):
             Selection and assignment.
         statistics
             Give the fixed normalisation, the head and the class names.
-        dropout
+        dropout, relu
             As in `SparseHead`.
         """
         if statistics.head is None:
@@ -121,7 +122,7 @@ class SparseClassifier(nn.Module):
                 "collect(model, loader)."
             )
         mean, std, names = statistics.mean, statistics.std, statistics.class_names
-        sparse_head = SparseHead.from_solution(solution, mean, std, dropout=dropout)
+        sparse_head = SparseHead.from_solution(solution, mean, std, dropout=dropout, relu=relu)
         return cls(model, statistics.head, sparse_head, solution=solution, class_names=names)
 
     @property
@@ -217,6 +218,10 @@ class SparseClassifier(nn.Module):
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
             "solution": self.solution is not None,
         }
+        if head.relu:
+            config["relu"] = True
+        if head.adapter is not None and head.adapter.relu:
+            config["adapter_relu"] = True
         if finer := getattr(self.network, "finer_maps", None):
             config["finer_maps"] = finer
         if self.solution is not None:
@@ -257,9 +262,12 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     n_select, hidden = config["n_select"], config["hidden"]
     selection, zeros = np.arange(n_select), np.zeros(n_select)
     nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
-    blank = SparseHead(selection, nothing, zeros, zeros, dropout=config["dropout"])
+    options = {"dropout": config["dropout"], "relu": config.get("relu", False)}
+    blank = SparseHead(selection, nothing, zeros, zeros, **options)
     if hidden is not None:
-        blank.adapter = Adapter(every, every, selection, hidden=hidden)
+        blank.adapter = Adapter(
+            every, every, selection, hidden=hidden, relu=config.get("adapter_relu", False)
+        )
     core = unwrap(model)
     if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
         core = deepcopy(core)

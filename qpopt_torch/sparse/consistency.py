@@ -22,7 +22,7 @@ from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import LARGEST, Head
 
-SEALED = ("architecture", "head", "n_select", "hidden", "finer_maps")
+SEALED = ("architecture", "head", "n_select", "hidden", "finer_maps", "relu", "adapter_relu")
 """What a configuration says of the weights; names may be edited by hand."""
 
 
@@ -48,6 +48,8 @@ def check_config(config: Mapping[str, Any]) -> Head:
     _require(fine, "hidden", hidden)
     _require(type(dropout) in (int, float) and 0 <= dropout <= 1, "dropout", dropout)
     _require(type(config["solution"]) is bool, "solution", config["solution"])
+    for name in ("relu", "adapter_relu"):
+        _require(type(config.get(name, False)) is bool, name, config.get(name))
     for name in ("architecture", "seal"):
         _require(isinstance(config[name], str), name, config[name])
     finer = config.get("finer_maps", [])

@@ -21,6 +21,8 @@ DROPOUT = 0.1
 class SparseHead(nn.Module):
     """Selected features → dropout → fixed normalisation → fixed 0/1 assignment, without bias.
 
+    With `relu`, a normalised feature below 0, which is its mean in the training data, counts as 0.
+
     Parameters
     ----------
     selection
@@ -33,6 +35,8 @@ class SparseHead(nn.Module):
         Chance that a feature is left out while training.
     adapter
         Gives the features in place of the plain selection.
+    relu
+        Whether normalised features below 0 count as 0: then a feature is on or off.
     spatial
         Axes of size 1 behind the channels, as a convolution in place of the head would have.
     """
@@ -51,6 +55,7 @@ class SparseHead(nn.Module):
         *,
         dropout: float = DROPOUT,
         adapter: Adapter | None = None,
+        relu: bool = False,
         spatial: int = 0,
     ) -> None:
         super().__init__()
@@ -65,6 +70,7 @@ class SparseHead(nn.Module):
         self.register_buffer("std", torch.tensor(deviation))
         self.dropout = nn.Dropout(dropout)
         self.adapter = adapter
+        self.relu = relu
         self.spatial = spatial
 
     @classmethod
@@ -92,8 +98,9 @@ class SparseHead(nn.Module):
         return features
 
     def normalise(self, features: Tensor) -> Tensor:
-        """Return selected features in standard units."""
-        return (features - self.mean) / self.std
+        """Return selected features in standard units, as they are added up."""
+        standard = (features - self.mean) / self.std
+        return standard.relu() if self.relu else standard
 
     def classify(self, features: Tensor) -> Tensor:
         """Return the logits of selected features."""

@@ -30,6 +30,7 @@ def collect(
     bins: int = 0,
     like: Statistics | None = None,
     class_names: Sequence[str] | None = None,
+    received: list[tuple[Tensor, Tensor]] | None = None,
     progress: bool = True,
 ) -> Statistics:
     """Collect the statistics of the features of a model in one pass over the data.
@@ -52,6 +53,9 @@ def collect(
         Statistics to be merged with: they fix the bins.
     class_names
         Names of the classes.
+    received
+        A list that takes features and labels of every batch, on the CPU, so that the network need
+        not run again for them.
     progress
         Whether to show a progress bar on a terminal.
 
@@ -113,6 +117,8 @@ def collect(
                     seen.features, seen.maps = first.features, first.maps
                 grid = found.layout is None or found.layout.is_grid(seen.maps, x)
                 sums.add(seen.features, y, seen.maps, grid=grid)
+                if received is not None:
+                    received.append((seen.features.float().cpu(), y.cpu()))
         return Statistics.of(sums, names, found)
 
     parts = [part for part in ranks.on_all(whole_pass) if part is not None]

@@ -65,6 +65,7 @@ def train_adapter(
             features.std(0, unbiased=False),
             head.selection.cpu(),
             hidden=settings.hidden if settings.kind == "mlp" else 0,
+            relu=settings.relu and settings.kind == "mlp",
         ).to(head.mean)
     groups = [{"params": list(head.adapter.parameters()), "lr": settings.lr}]
     # Whole batches are taken by their indices: one by one, samples would take longer than steps.

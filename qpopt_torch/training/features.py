@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -34,9 +34,11 @@ def extract(
     core = unwrap(model)
     check_sharded(loader)
 
-    def own() -> list[tuple[Tensor, Tensor]]:
-        return _parts(core, loader, head, progress)
+    return joined(lambda: _parts(core, loader, head, progress))
 
+
+def joined(own: Callable[[], list[tuple[Tensor, Tensor]]]) -> tuple[Tensor, Tensor]:
+    """Return the features and labels that all ranks have, in one piece."""
     parts = [part for own_parts in ranks.on_all(own) for part in own_parts]
     features, labels = map(torch.cat, zip(*parts, strict=True))
     return features, labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,9 +14,11 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
 from qpopt_torch.training.learning_rate import best_rate
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
-from qpopt_torch.training.objectives import TrainingObjective
+from qpopt_torch.training.objectives import TrainingObjective, blank_norms
 from qpopt_torch.training.partial import partial_run
 from qpopt_torch.training.settings import FineTuning, PartialTraining, require_settings
+
+logger = logging.getLogger("qpopt")
 
 
 def fine_tune(
@@ -66,6 +69,13 @@ def fine_tune(
     if not settings.epochs:
         model.eval()
         return History()
+    if settings.norms == "trained" and (n_blank := blank_norms(model)):
+        logger.warning(
+            "%d batch norms have the mean 0 and the variance 1: they were folded away, or have "
+            "seen no data. Training with the statistics of batches would break what comes behind "
+            "them; norms='frozen' leaves them as they are.",
+            n_blank,
+        )
     objective = TrainingObjective(model, model.head, settings.beta, norms=settings.norms)
     following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
     sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}

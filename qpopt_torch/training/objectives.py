@@ -82,8 +82,21 @@ class TrainingObjective(nn.Module):
         return (F.dropout(args[0], self.dropout, self.training), *args[1:])
 
 
+def blank_norms(model: nn.Module) -> int:
+    """Return how many batch norms have the mean 0 and the variance 1 everywhere."""
+    norms = (m for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm))
+    known = ((m.running_mean, m.running_var) for m in norms)
+    return sum(
+        mean is not None and var is not None and not mean.any() and bool((var == 1).all())
+        for mean, var in known
+    )
+
+
 class AdapterObjective(nn.Module):
-    """The objective of a sparse head with an adapter, on features some of which are left out."""
+    """The objective of a sparse head with an adapter, on features some of which are left out.
+
+    Beside the cross entropy it charges the mean feature, as it is added up.
+    """
 
     def __init__(self, head: SparseHead, settings: AdapterTraining) -> None:
         super().__init__()
@@ -92,5 +105,9 @@ class AdapterObjective(nn.Module):
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
         assert self.model.adapter is not None
-        logits = self.model(self.model.adapter.blur(x, self.settings.noise))
-        return F.cross_entropy(logits, y, label_smoothing=self.settings.smoothing), logits
+        features = self.model.select(self.model.adapter.blur(x, self.settings.noise))
+        logits = self.model.classify(features)
+        loss = F.cross_entropy(logits, y, label_smoothing=self.settings.smoothing)
+        if self.settings.sparsity > 0:
+            loss = loss + self.settings.sparsity * self.model.normalise(features).abs().mean()
+        return loss, logits

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import first_batch
+from qpopt_torch.data.batches import batch_count, first_batch
+from qpopt_torch.data.seeding import seeded
+from qpopt_torch.data.sharding import digest
 from qpopt_torch.errors import ModelError, TrainingError
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.observation import evaluating, logits_of
@@ -110,14 +112,18 @@ def partial_run(
     check_size(n_samples, cut.numbers, settings.views, settings.max_bytes)
     tail = Tail(core, x, cut.name)
     flags = [(parameter, parameter.requires_grad) for parameter in core.parameters()]
-    with TemporaryDirectory(prefix="qpopt-") as scratch:
+    with TemporaryDirectory(prefix="qpopt-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch if keep is None else keep)
         # Whatever is trained behind the cut, the activations stay the same.
         said = [fingerprint(core, tail.answers), cut, settings.views, settings.seed]
-        key = hashlib.sha256(" ".join(map(str, said)).encode())
 
         def stored(name: str, passes: Passes, *, repeated: bool) -> Activations:
             made: list[Activations] = []
+            data = passes[0][0]
+            with seeded(settings.seed, 0, data):  # so that what is shuffled comes in one order
+                first, _ = first_batch(data, core)
+            told = [*said, batch_count(data), len(first), digest(first)]
+            key = hashlib.sha256(" ".join(map(str, told)).encode()).hexdigest()
             ranks.on_all(
                 lambda: made.append(
                     kept_activations(
@@ -126,7 +132,7 @@ def partial_run(
                         lambda batch, number: activations_at(core, batch, cut.name, number),
                         core,
                         objective.n_classes,
-                        key=key.hexdigest(),
+                        key=key,
                         seed=settings.seed,
                         max_bytes=settings.max_bytes,
                         repeated=repeated,
@@ -188,7 +194,8 @@ def _found(core: nn.Module, x: Tensor, n_samples: int | None, settings: PartialT
 
 def _freeze_before(objective: TrainingObjective, training: Activations) -> None:
     """Let only those parameters require gradients on which the loss depends behind the cut."""
-    x, y = training[[0, min(1, len(training) - 1)]]
+    with torch.random.fork_rng():
+        x, y = training[[0, min(1, len(training) - 1)]]
     parameter = next(objective.parameters())
     with evaluating(objective), torch.enable_grad():
         loss, _ = objective(x.to(parameter), y.to(parameter.device))

@@ -138,8 +138,7 @@ class PartialTraining(FineTuning):
     """Fine-tuning of the last layers, from activations that are computed once.
 
     The network up to a cut runs once for every view of every sample. What it gives is kept in a
-    file, and everything behind the cut is trained as in full fine-tuning, for a fraction of the
-    time. The defaults are what works where a batch norm sees few samples.
+    file, and everything behind the cut is trained as in full fine-tuning.
 
     Parameters
     ----------
@@ -198,7 +197,11 @@ class AdapterTraining:
     Parameters
     ----------
     kind
-        `linear`, or `mlp` for one hidden ReLU layer beside it.
+        `linear`, or `mlp` for one hidden ReLU layer beside it; then maps pool only roughly.
+    relu
+        Whether a feature of an `mlp` below its mean counts as that mean: it is on or off.
+    sparsity
+        Weight of the mean feature, in standard units: features are off where they need not be on.
     hidden
         Width of the hidden layer.
     epochs, batch_size
@@ -215,7 +218,9 @@ class AdapterTraining:
 
     amp: ClassVar[Amp] = "off"
 
-    kind: Literal["linear", "mlp"] = "linear"
+    kind: Literal["linear", "mlp"] = "mlp"
+    relu: bool = True
+    sparsity: float = 0.03
     hidden: int = 1024
     epochs: int = 30
     batch_size: int = 128
@@ -246,6 +251,8 @@ def check_settings(settings: Any, **least: int) -> None:
         name, value = field.name, getattr(settings, field.name)
         if name in WORDS:
             fine, what = isinstance(value, str) and value in WORDS[name], " or ".join(WORDS[name])
+        elif name == "relu":
+            fine, what = isinstance(value, bool), "True or False"
         elif name == "from_layer":
             fine, what = isinstance(value, str) and bool(value), "the name of a layer, or auto"
         elif name == "trials":

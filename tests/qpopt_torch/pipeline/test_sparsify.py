@@ -68,15 +68,18 @@ def test_one_call_does_everything(caplog):
 
 def test_frozen_network(solved):
     model = cnn()
+    passes = []
+    model.register_forward_hook(lambda module, args, output: passes.append(len(output)))
     sparse = sparsify(
         model,
         DATA,
         n_select=5,
         n_per_class=2,
-        val_loader=DATA,
-        training=AdapterTraining(epochs=30, batch_size=16, lr=1e-2),
+        training=AdapterTraining(kind="linear", epochs=30, batch_size=16, lr=1e-2),
         progress=False,
     )
+    # The network runs once over the data; the head is found with fewer samples than a batch has.
+    assert passes.count(len(DATA[0][0])) == len(DATA)
     assert accuracy(sparse, DATA, progress=False) > 0.7
     assert torch.equal(sparse.network[0].weight, model[0].weight)
     maps = sparse.features(DATA[0][0])

@@ -16,6 +16,7 @@ from qpopt_torch import (
     Statistics,
     collect,
     find_head,
+    load,
 )
 from tests.qpopt_torch.small import any_solution, batches, cnn, mlp, series, sparse
 
@@ -231,3 +232,22 @@ def test_outputs_with_logits_and_a_shared_head():
     ).eval()
     expected = torch.stack([x[:, 1], x[:, 3], x[:, 1] + x[:, 3]], 1)
     torch.testing.assert_close(made(x), expected)
+
+
+def test_a_rectified_head_by_hand(tmp_path):
+    """Normalised features below 0 count as 0, in logits, metrics and after a reload."""
+    head = SparseHead([0, 2], [[1, 0], [0, 1], [1, 1]], [1.0, 2.0], [2.0, 0.5], relu=True)
+    received = torch.tensor([[3.0, 9.0, 1.0], [0.0, 9.0, 3.0]])
+    # (3 − 1) / 2 = 1 and (1 − 2) / 0.5 < 0; (0 − 1) / 2 < 0 and (3 − 2) / 0.5 = 2.
+    with torch.no_grad():
+        assert head.eval()(received).tolist() == [[1, 0, 1], [0, 2, 2]]
+    model, data = cnn(), batches()
+    statistics = collect(model, data, progress=False)
+    solution = any_solution(statistics.instance(5, 2, bias="none"))
+    sparse = SparseClassifier.from_solution(model, solution, statistics, relu=True).eval()
+    sparse.save(tmp_path)
+    again = load(tmp_path, cnn())
+    x = data[0][0]
+    seen = sparse.features(x)
+    z = ((seen.features - sparse.sparse_head.mean) / sparse.sparse_head.std).relu()
+    torch.testing.assert_close(again(x), z @ sparse.sparse_head.assignment.T)

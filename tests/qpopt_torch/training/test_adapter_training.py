@@ -72,3 +72,20 @@ def test_features_that_cannot_be_used():
         train_adapter(head, features[0], labels)
     with pytest.raises(LoaderError, match="one class number each"):
         train_adapter(head, features, labels[1:])
+
+
+def test_features_are_off_where_they_need_not_be_on():
+    off = []
+    for sparsity in (0.0, 1.0):
+        head, features, labels = problem()
+        settings = AdapterTraining(hidden=16, epochs=10, lr=1e-2, sparsity=sparsity)
+        train_adapter(head, features, labels, settings, progress=False)
+        with torch.no_grad():
+            on = head.normalise(head.select(features))
+        assert head.adapter.relu
+        assert (on >= -1e-4).all()
+        off.append(float((on < 1e-4).double().mean()))
+    assert 0.2 < off[0] < off[1] < 1
+    head, features, labels = problem()
+    train_adapter(head, features, labels, AdapterTraining(epochs=1, relu=False), progress=False)
+    assert (head.normalise(head.select(features)) < 0).any()

@@ -5,6 +5,15 @@ from qpopt_torch import LoaderError, collect, extract
 from tests.qpopt_torch.small import batches, cnn
 
 
+def test_collect_gives_the_same_on_the_way():
+    model, data = cnn().train(), batches()
+    kept = []
+    head = collect(model, data, received=kept, progress=False).head
+    expected = extract(model, data, head, progress=False)
+    for found, of in zip(map(torch.cat, zip(*kept, strict=True)), expected, strict=True):
+        assert torch.equal(found, of)
+
+
 def test_extract_gives_what_the_head_receives():
     model, data = cnn().train(), batches()
     head = collect(model, data, progress=False).head

@@ -118,8 +118,11 @@ def test_kept_activations_are_used_again(tmp_path, caplog):
         dense = network()
         fine_tune(sparse(dense, list(data)), data, settings, keep=tmp_path, progress=False)
         assert caplog.text.count("using the activations") == 1
+        other = DataLoader(TensorDataset(*images().dataset[8:]), 8)
+        fine_tune(sparse(dense, list(data)), other, settings, keep=tmp_path, progress=False)
         nn.init.zeros_(dense[0].weight)
         fine_tune(sparse(dense, list(data)), data, settings, keep=tmp_path, progress=False)
+    # Other samples, and another network before the cut, have activations of their own.
     assert caplog.text.count("using the activations") == 1
 
 
