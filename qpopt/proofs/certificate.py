@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.scaling import Scaling
 from qpopt.problem.subproblem import Floats, Indices
@@ -203,16 +203,23 @@ def _record(step: Step | Split | End) -> dict[str, Any]:
     if isinstance(step, End):
         return {"enumerated": step.enumerated}
     groups = [
-        [group.classes, group.share, group.thresholds.tolist(), group.sigma]
+        [value.tolist() if isinstance(value, np.ndarray) else value for value in group]
         for group in step.groups
     ]
     return {"t": step.t, "groups": groups}
 
 
 def _group(record: Any) -> Group:
-    classes, share, thresholds, sigma = record
-    numbers = np.array([_real(value) for value in thresholds], dtype=np.float64)
-    return Group(tuple(map(_whole, classes)), _real(share), numbers, _real(sigma))
+    # Groups without a split may end after the first four.
+    classes, share, thresholds, sigma, feature, given, given_sigma = [*record, -1, [], 0.0][:7]
+    return Group(
+        tuple(map(_whole, classes)), _real(share), _reals(thresholds), _real(sigma),
+        _whole(feature), _reals(given), _real(given_sigma),
+    )  # fmt: skip
+
+
+def _reals(values: Any) -> NDArray[np.float64]:
+    return np.array([_real(value) for value in values], dtype=np.float64)
 
 
 def _text(value: Any) -> str:

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.cuts.overlap import OverlapParams, best_overlap, crowded_groups, shares
-from qpopt.cuts.split_thresholds import class_columns
-from qpopt.cuts.thresholds import common_thresholds
+from qpopt.cuts.split_thresholds import class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
 from qpopt.solvers.availability import load
