@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 RESULTS ?= results/small
 
-.PHONY: bench demo test lint imports types pytest setup clean
+.PHONY: bench demo docs test lint imports types pytest dist lowest setup clean
 
 setup: $(READY)
 
@@ -25,7 +25,11 @@ bench: $(READY)
 	  --jobs 2 --out $(RESULTS)
 	$(BIN)/python -m benchmarks report $(RESULTS)
 
-test: lint imports types pytest
+# The site, in site/index.html; a broken link or an unknown name ends it.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+test: lint imports types docs pytest
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -41,5 +45,13 @@ types: $(READY)
 pytest: $(READY)
 	$(BIN)/pytest -n 2
 
+# Wheel and sdist, built and tried in an empty environment.
+dist:
+	.ci/dist $(PYTHON)
+
+# The core tests with the oldest versions that setup.cfg allows.
+lowest:
+	.ci/lowest $(PYTHON)
+
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) build demo dist site

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -192,6 +194,22 @@ def report(
     """Write tables and plots of a results folder, as Markdown and as one HTML file."""
     markdown, html = write_report(folder)
     typer.echo(f"{markdown} and {html} written.")
+
+
+@app.command()
+def meaning(
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, each with its species.")] = 5,
+    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/meaning"),
+) -> None:
+    """Show what the features of models of drawn birds mean, beside controls.
+
+    Every seed trains a network of its own, which takes a few minutes; started again, it goes on
+    where it stopped.
+    """
+    if find_spec("torch") is None:
+        raise BenchmarkError("This study trains networks: pip install '.[torch]'.")
+    # Who measures solvers needs no torch, and does not wait for it.
+    typer.echo(importlib.import_module("benchmarks.studies.meaning").main(seeds, out))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

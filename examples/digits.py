@@ -75,6 +75,15 @@ def main() -> None:
 
     measured = qpopt_torch.evaluate(dense, test, train)
     print(f"dense\n{measured}\n\nsparse\n{qpopt_torch.evaluate(sparse, test, train)}")
+    solution = sparse.solution
+    assert solution is not None
+    proof = "nothing is proven"
+    if solution.gap is not None:
+        proof = f"it is provably at most {100 * solution.gap:.2f} % below the best possible one"
+    print(
+        f"\nThe selection and its assignment are {solution.status}: objective "
+        f"{solution.objective:.2f}, {proof}."
+    )
     print("\ndigit  features")
     for digit in range(10):
         print(f"{digit:5}  {' '.join(f'{d:2}' for d in sparse.class_features(digit))}")

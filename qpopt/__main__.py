@@ -2,6 +2,6 @@
 
 import sys
 
-from qpopt.cli.app import main
+from qpopt.cli.entry import main
 
 sys.exit(main())

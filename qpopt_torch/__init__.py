@@ -7,63 +7,57 @@ these an instance for `qpopt.solve`, `SparseClassifier.from_solution` the model,
 compactness.
 """
 
-from qpopt_torch import explain
-from qpopt_torch.data.birds.nuisance import Nuisance
-from qpopt_torch.data.drawn_birds import DrawnBirds
-from qpopt_torch.errors import LoaderError, ModelError, TrainingError
-from qpopt_torch.metrics.accuracy import accuracy
-from qpopt_torch.metrics.evaluate import evaluate
-from qpopt_torch.metrics.summary import Metrics
-from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import find_head
-from qpopt_torch.network.layout import Layout
-from qpopt_torch.network.observation import Features
-from qpopt_torch.pipeline.sparsify import sparsify
-from qpopt_torch.pipeline.sweep import sweep
-from qpopt_torch.pipeline.sweep_result import Sweep
-from qpopt_torch.sparse.adapter import Adapter
-from qpopt_torch.sparse.classifier import SparseClassifier, load
-from qpopt_torch.sparse.sparse_head import SparseHead
-from qpopt_torch.statistics.collect import collect
-from qpopt_torch.statistics.statistics import Statistics
-from qpopt_torch.training.adapter_training import train_adapter
-from qpopt_torch.training.dense import train_dense
-from qpopt_torch.training.features import extract
-from qpopt_torch.training.fine_tuning import fine_tune
-from qpopt_torch.training.loop import History
-from qpopt_torch.training.losses import feature_diversity_loss
-from qpopt_torch.training.settings import AdapterTraining, DenseTraining, FineTuning
+from importlib import import_module
 
-__all__ = [
-    "Adapter",
-    "AdapterTraining",
-    "DenseTraining",
-    "DrawnBirds",
-    "Features",
-    "FineTuning",
-    "Head",
-    "History",
-    "Layout",
-    "LoaderError",
-    "Metrics",
-    "ModelError",
-    "Nuisance",
-    "SparseClassifier",
-    "SparseHead",
-    "Statistics",
-    "Sweep",
-    "TrainingError",
-    "accuracy",
-    "collect",
-    "evaluate",
-    "explain",
-    "extract",
-    "feature_diversity_loss",
-    "find_head",
-    "fine_tune",
-    "load",
-    "sparsify",
-    "sweep",
-    "train_adapter",
-    "train_dense",
-]
+# A name is loaded at its first use. Type checkers, who cannot follow that, read `__init__.pyi`.
+_MODULES = {
+    "Adapter": "sparse.adapter",
+    "AdapterTraining": "training.settings",
+    "DenseTraining": "training.settings",
+    "DrawnBirds": "data.drawn_birds",
+    "Features": "network.observation",
+    "FineTuning": "training.settings",
+    "Head": "network.head",
+    "History": "training.loop",
+    "Layout": "network.layout",
+    "LoaderError": "errors",
+    "Metrics": "metrics.summary",
+    "ModelError": "errors",
+    "Nuisance": "data.birds.nuisance",
+    "PartialTraining": "training.settings",
+    "SparseClassifier": "sparse.classifier",
+    "SparseHead": "sparse.sparse_head",
+    "Statistics": "statistics.statistics",
+    "Sweep": "pipeline.sweep_result",
+    "TrainingError": "errors",
+    "accuracy": "metrics.accuracy",
+    "collect": "statistics.collect",
+    "evaluate": "metrics.evaluate",
+    "extract": "training.features",
+    "feature_diversity_loss": "training.losses",
+    "find_head": "network.head_finder",
+    "fine_tune": "training.fine_tuning",
+    "finer_maps": "network.finer_maps",
+    "load": "sparse.classifier",
+    "sparsify": "pipeline.sparsify",
+    "sweep": "pipeline.sweep",
+    "train_adapter": "training.adapter_training",
+    "train_dense": "training.dense",
+}
+_ROOMS = ("data", "explain", "metrics")
+
+__all__ = ["explain", *_MODULES]
+
+
+def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,6 +2,6 @@
 
 import sys
 
-from qpopt_torch.cli.app import main
+from qpopt_torch.cli.entry import main
 
 sys.exit(main())

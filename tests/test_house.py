@@ -12,6 +12,7 @@ import networkx as nx
 import pytest
 
 import qpopt
+import qpopt_torch
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("qpopt", "qpopt_torch", "benchmarks")
@@ -143,34 +144,38 @@ def test_imports_stand_at_the_top():
 
 
 def test_importing_qpopt_loads_nothing_large():
-    """What is large comes with the first name that needs it."""
+    """What is large comes with the first name that needs it, and torch where it is asked for."""
     code = (
-        "import sys, qpopt; before = set(sys.modules); qpopt.Instance; "
+        "import sys, qpopt, qpopt_torch; before = set(sys.modules); qpopt.Instance; "
         "print(*before, '|', *sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     before, after = (set(names.split()) for names in ran.stdout.split("|"))
-    large = {"numpy", "scipy", "numba", "pyomo", "rich", "typer", "highspy", "networkx"}
+    large = {"numpy", "scipy", "numba", "pyomo", "rich", "typer", "highspy", "networkx", "torch"}
+    ours = {"qpopt", "qpopt._version", "qpopt_torch"}
     assert before & large == set()
-    assert {name for name in before if name.startswith("qpopt")} == {"qpopt", "qpopt._version"}
+    assert {name for name in before if name.startswith("qpopt")} == ours
     assert "numpy" in after
 
 
-def test_names_are_loaded_from_where_the_stub_says():
+@pytest.mark.parametrize("package", [qpopt, qpopt_torch], ids=["qpopt", "qpopt_torch"])
+def test_names_are_loaded_from_where_the_stub_says(package):
     """Type checkers read `__init__.pyi`, Python the table of `__init__.py`."""
+    root = package.__name__
     stub = {
         (alias.asname, f"{node.module}.{alias.name}")
-        for node in parsed(ROOT / "qpopt" / "__init__.py").body
+        for node in parsed(ROOT / root / "__init__.py").body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    table = {(name, f"qpopt.{module}.{name}") for name, module in qpopt._MODULES.items()}
-    assert stub == table | {("__version__", "qpopt._version.__version__")}
-    assert {name for name, _ in stub} == set(qpopt.__all__)
-    for name in qpopt.__all__:
-        assert getattr(qpopt, name) is not None
+    table = {(name, f"{root}.{module}.{name}") for name, module in package._MODULES.items()}
+    others = {"qpopt": "_version.__version__", "qpopt_torch": "explain"}[root]
+    assert stub == table | {(others.rpartition(".")[2], f"{root}.{others}")}
+    assert {name for name, _ in stub} == set(package.__all__)
+    for name in package.__all__:
+        assert getattr(package, name) is not None
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled()
 def better_selections(A, R, b, n_per_class, objective, state, found):  # type: ignore[no-untyped-def]
     """Go on through the selections, in lexicographic order, until `found` is full.
 

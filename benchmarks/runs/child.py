@@ -15,9 +15,7 @@ How long it took and how much memory it used is measured by its parent; see
 from __future__ import annotations
 
 import json
-import os
 import sys
-import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -32,16 +30,15 @@ from qpopt import Instance, QpoptError, Solution, __version__, solve
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.io import replacing
-from qpopt.solvers import find_solver
+from qpopt.selfcheck.processes import end_with_parent
+from qpopt.solvers import solver_version
 
 WARM_UP_SECONDS = 1.0
-PARENT_CHECK = 1.0
-"""Seconds between two looks whether the parent is still there."""
 
 
 def main(folder: Path) -> None:
     """Solve what the specification in the folder asks for and write down what came of it."""
-    _end_with_parent()
+    end_with_parent()
     content = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
     library = Library(Path(content["library"]) if content["library"] else ROOT)
     claims: dict[str, Any] = {"error": "", "message": ""}
@@ -65,7 +62,7 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
         raise QpoptError(f"The library of this machine has another {spec.instance}.")
     versions = {"qpopt": __version__, "python": sys.version.split()[0], "numpy": version("numpy")}
     if spec.solver != NO_SOLVER:
-        versions[spec.solver] = find_solver(spec.solver).availability().version
+        versions[spec.solver] = solver_version(spec.solver)
     claims["versions"] = versions
     _warm_up(spec)
     claims["load_seconds"] = time.perf_counter() - began
@@ -128,18 +125,6 @@ class _Stopwatch:
         self.hear(Phase.START)
         solving = self.since - self.began - self.building
         return {"build_seconds": self.building, "solve_seconds": solving}
-
-
-def _end_with_parent() -> None:
-    """End this process, whatever it is doing, once the process that started it is gone."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_CHECK)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ import psutil
 
 from benchmarks.library.library import ROOT
 from benchmarks.runs.machine import machine
-from benchmarks.runs.processes import end, end_group, memory
+from benchmarks.runs.processes import end, memory
 from benchmarks.runs.specs import RunSpec
+from qpopt.selfcheck.processes import end_group, pinned
 
 CHILD = (sys.executable, "-m", "benchmarks.runs.child")
 POLL_SECONDS = 0.05
@@ -34,14 +35,6 @@ READY = "ready"
 """The file by which a process tells that its time begins."""
 PREPARE_SECONDS = 600.0
 """How long a process may take until then; on a fresh checkout much is compiled once."""
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
 
 
 @dataclass(frozen=True)
@@ -133,8 +126,7 @@ def execute(
 
 def environment(threads: int) -> dict[str, str]:
     """Return the environment of a run: threads pinned, the benchmarks to be found."""
-    variables = dict(os.environ)
-    variables.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    variables = pinned(threads)
     paths = [str(ROOT.parent), variables.get("PYTHONPATH", "")]
     variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     return variables

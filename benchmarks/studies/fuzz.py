@@ -11,13 +11,24 @@ import time
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb, fsum
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 from scipy.optimize import linear_sum_assignment
 
-from qpopt import Instance, QpoptError, available_solvers, bound, check_certificate, solve, verify
+from qpopt import (
+    Certificate,
+    Instance,
+    QpoptError,
+    available_solvers,
+    bound,
+    check_certificate,
+    solve,
+    verify,
+)
 from qpopt.cli.runner import CHECK_FAILED
 
 CLAIMED = 1.1e-3
@@ -28,6 +39,8 @@ LOST = 1e-5
 SCALES = (1.0, 1.0, 1e-300, 1e-30, 1e-12, 1e-9, 1e-7, 1e-6, 1e-3, 1e3, 1e9, 1e30, 1e80)
 SHIFTS = (0.0, 0.0, 0.0, 1e3, 1e9, 1e12)
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
+PROOFS: tuple[dict[str, Any], ...] = ({}, {"enumerate": False, "search_seconds": 0.0})
+"""Options of `projected` with which the certificate is checked as well."""
 
 
 class Tally(NamedTuple):
@@ -66,9 +79,11 @@ def fuzz(seed: int, seconds: float) -> Tally:
         best = optimum(instance)
         wrong = [text for run in runs for text in _wrong_solve(instance, best, *run)]
         wrong += [text for kind in KINDS for text in _wrong_bound(instance, best, kind)]
+        wrong += [text for more in PROOFS for text in _wrong_proof(instance, best, more)]
         for text in wrong:
             typer.echo(f"instance {instances} of seed {seed}, {instance!r}: {text}")
-        instances, solves, bounds = instances + 1, solves + len(runs), bounds + len(KINDS)
+        instances, bounds = instances + 1, bounds + len(KINDS)
+        solves += len(runs) + len(PROOFS)
         found += wrong
     return Tally(instances, solves, bounds, tuple(found))
 
@@ -156,6 +171,22 @@ def _wrong_solve(
     largest = rounding / np.finfo(float).eps
     if solution.status == "optimal" and best - objective > CLAIMED * abs(best) + LOST * largest:
         yield f"{who}: {objective!r} is called optimal, the optimum is {best!r}"
+
+
+def _wrong_proof(instance: Instance, best: float, options: dict[str, Any]) -> Iterator[str]:
+    who = f"certificate of {options}"
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.npz"
+        try:
+            solution = solve(instance, options={**options, "certificate": path})
+            verification = verify(instance, solution, certificate=Certificate.load(path))
+        except QpoptError as error:
+            yield f"{who}: {type(error).__name__}: {error}"
+            return
+    if not verification.bound_proven:
+        yield f"{who}: {verification}"
+    if verification.shown is not None and verification.shown < best - _rounding(instance):
+        yield f"{who}: {verification.shown!r} below the optimum {best!r}"
 
 
 def _wrong_bound(instance: Instance, best: float, kind: str) -> Iterator[str]:

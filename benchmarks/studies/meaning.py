@@ -1,19 +1,25 @@
-"""Whether the optimisation makes features mean something: drawn birds, against two controls."""
+"""Whether the optimisation makes features mean something: drawn birds, against controls.
+
+Every method gets the same dense network, the same training and the same number of features; what
+differs is who chose them. A further method, a rival for example, is one function of a `Task` that
+returns a sparse classifier, and one line in `METHODS`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from statistics import mean
-from typing import Annotated
+from typing import Any
 
 import torch
-import typer
-from rich.console import Console
-from rich.table import Table
+from torch import nn
 from torch.utils.data import DataLoader
 
+from benchmarks.runs.judge import commit
 from qpopt import Instance, Solution, solve
 from qpopt.io import replacing
 from qpopt_torch import (
@@ -21,102 +27,211 @@ from qpopt_torch import (
     DrawnBirds,
     FineTuning,
     SparseClassifier,
+    Statistics,
     collect,
     evaluate,
     fine_tune,
     train_dense,
 )
 from qpopt_torch.baselines.random_assignment import random_assignment, random_selection
+from qpopt_torch.evidence.meaning import meaning_of
 from qpopt_torch.network.local_network import local_network
 
 N_SELECT, N_PER_CLASS = 20, 5
-FIGURES = ("accuracy", "sid5", "contrastiveness", "part_alignment", "structural_grounding")
 TIME_LIMIT = 20.0
 GAP = 0.004
 """Seconds and gap at which the optimisation may end."""
+RESULT = "meaning.md"
+
+Figures = dict[str, float]
+
+COLUMNS: Mapping[str, tuple[str, int]] = {
+    "accuracy": ("accuracy %", 1),
+    "aligned": ("aligned %", 0),
+    "found": ("variants found %", 0),
+    "own_drop": ("own drop", 2),
+    "other_drop": ("others' drop", 2),
+    "deletion": ("deletion", 2),
+    "background": ("background %", 1),
+    "pointing": ("pointing %", 0),
+    "twins": ("twins %", 0),
+    "sid5": ("SID@5 %", 1),
+    "contrastiveness": ("Contrast. %", 1),
+}
+"""The figures of a method, what their columns are called, and their digits."""
 
 
-def _optimised(instance: Instance, seed: int) -> Solution:
-    return solve(instance, time_limit=TIME_LIMIT, gap=GAP, seed=seed, progress=False)
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """How much is drawn and trained.
+
+    Parameters
+    ----------
+    pictures, test_pictures
+        Of every species.
+    epochs, fine_tuning
+        Epochs of the dense network and of every sparse one.
+    """
+
+    pictures: int = 100
+    test_pictures: int = 25
+    epochs: int = 14
+    fine_tuning: int = 14
+
+    @property
+    def key(self) -> str:
+        """What results of this effort are called."""
+        counts = (self.pictures, self.test_pictures, self.epochs, self.fine_tuning)
+        return "-".join(map(str, counts))
 
 
-METHODS: dict[str, Callable[[Instance, int], Solution]] = {
-    "optimised": _optimised,
-    "random selection": random_selection,
-    "random assignment": random_assignment,
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a method starts from.
+
+    Parameters
+    ----------
+    dense
+        The trained network.
+    train
+        Its training batches.
+    statistics, instance
+        What was collected of it, and the instance that is solved.
+    tuning
+        How the sparse model is to be fine-tuned.
+    seed
+        Fixes everything random.
+    """
+
+    dense: nn.Module
+    train: DataLoader[Any]
+    statistics: Statistics
+    instance: Instance
+    tuning: FineTuning
+    seed: int
+
+    def tuned(self, solution: Solution) -> SparseClassifier:
+        """Return the sparse model of a solution, fine-tuned."""
+        sparse = SparseClassifier.from_solution(self.dense, solution, self.statistics)
+        fine_tune(sparse, self.train, self.tuning, progress=False)
+        return sparse
+
+
+def optimised(task: Task) -> SparseClassifier:
+    """Return the model of the best selection and assignment."""
+    limits: dict[str, Any] = {"time_limit": TIME_LIMIT, "gap": GAP, "progress": False}
+    return task.tuned(solve(task.instance, seed=task.seed, **limits))
+
+
+METHODS: Mapping[str, Callable[[Task], SparseClassifier]] = {
+    "optimised": optimised,
+    "random selection, best assignment": lambda t: t.tuned(random_selection(t.instance, t.seed)),
+    "random assignment": lambda t: t.tuned(random_assignment(t.instance, t.seed)),
 }
 
 
-def main(
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, each with its species.")] = 5,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs of the dense network.")] = 20,
-    fine_tuning: Annotated[int, typer.Option(min=1, help="Epochs of the sparse one.")] = 14,
-    pictures: Annotated[int, typer.Option(min=1, help="Pictures of every species.")] = 100,
-    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/meaning"),
-) -> None:
-    """Show how readable models of drawn birds are; started again, it goes on where it stopped."""
+def main(seeds: int, out: Path, effort: Effort | None = None) -> str:
+    """Measure all methods and return the table; started again, it goes on where it stopped.
+
+    Parameters
+    ----------
+    seeds
+        How many, each with species, pictures and a network of its own.
+    out
+        The results folder: a file for every seed, and the table.
+    effort
+        How much is drawn and trained.
+    """
+    spent = effort or Effort()
     out.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, list[dict[str, float | None]]] = {}
+    found = []
     for seed in range(seeds):
-        file = out / f"seed{seed}-{epochs}-{fine_tuning}-{pictures}.json"
+        file = out / f"seed{seed}-{spent.key}.json"
         if not file.exists():
-            figures = measured(seed, epochs, fine_tuning, pictures)
+            figures = measured(seed, spent)
             with replacing(file) as stream:
                 stream.write(json.dumps(figures, indent=1).encode())
-        for method, row in json.loads(file.read_text(encoding="utf-8")).items():
-            rows.setdefault(method, []).append(row)
-    table = Table("method", *(name.replace("_", " ") + " %" for name in FIGURES))
-    for method, found in rows.items():
-        table.add_row(method, *(_cell([row[name] for row in found]) for name in FIGURES))
-    Console(width=120).print(table)
+        found.append(json.loads(file.read_text(encoding="utf-8")))
+    text = f"{table(found)}\n\nSeeds 0 to {seeds - 1}, {date.today()}, commit {commit()}.\n"
+    with replacing(out / RESULT) as stream:
+        stream.write(text.encode())
+    return text
 
 
-def measured(
-    seed: int, epochs: int, fine_tuning: int, pictures: int
-) -> dict[str, dict[str, float | None]]:
+def measured(seed: int, effort: Effort) -> dict[str, Figures]:
     """Train one dense network and, from it, one sparse model for every method; return figures.
 
     Parameters
     ----------
     seed
         Fixes species, pictures and everything random.
-    epochs, fine_tuning
-        Epochs of the dense network and of every sparse one.
-    pictures
-        Of every species.
+    effort
+        How much is drawn and trained.
     """
-    birds = DrawnBirds(n_per_species=pictures, seed=seed)
-    train = DataLoader(birds, 64, shuffle=True)
-    test = DataLoader(DrawnBirds(n_per_species=25, split="test", seed=seed), 100)
+    kind: dict[str, Any] = {"seed": seed, "pairs": 1.0}
+    birds = DrawnBirds(n_per_species=effort.pictures, occlusion=0.1, **kind)
+    others = DrawnBirds(n_per_species=effort.test_pictures, split="test", **kind)
+    train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
     torch.manual_seed(seed)
     dense = local_network(birds.n_species)
     schedule = DenseTraining(
-        epochs=epochs,
+        epochs=effort.epochs,
         lr=0.1,
         head_lr=0.1,
-        decay_every=max(1, epochs // 4),
+        decay_every=max(1, effort.epochs // 4),
         beta=0.25,
         dropout=0.1,
         seed=seed,
     )
-    train_dense(dense, train, schedule)
-    statistics = collect(dense, train, class_names=birds.class_names)
-    instance = statistics.instance(N_SELECT, N_PER_CLASS, redundancy=3)
-    figures = {"dense": evaluate(dense, test, train).percent()}
+    train_dense(dense, train, schedule, progress=False)
+    statistics = collect(dense, train, class_names=birds.class_names, progress=False)
+    tuning = FineTuning(
+        epochs=effort.fine_tuning,
+        decay_every=max(1, effort.fine_tuning // 4),
+        lr=0.0128,
+        beta=0.2,
+        seed=seed,
+    )
+    instance = statistics.instance(N_SELECT, N_PER_CLASS)
+    task = Task(dense, train, statistics, instance, tuning, seed)
+    figures = {"dense": _read(dense, test, train)}
     for name, method in METHODS.items():
-        sparse = SparseClassifier.from_solution(dense, method(instance, seed), statistics)
-        decay = max(1, fine_tuning // 4)
-        tuning = FineTuning(epochs=fine_tuning, decay_every=decay, beta=0.3, seed=seed)
-        fine_tune(sparse, train, tuning)
-        figures[name] = evaluate(sparse, test, train).percent()
+        sparse = method(task)
+        meaning = meaning_of(sparse, others, progress=False).percent()
+        known = {key: value for key, value in meaning.items() if not math.isnan(value)}
+        figures[name] = _read(sparse, test, train) | known
     return figures
 
 
-def _cell(values: list[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    every = ", ".join(f"{value:.0f}" for value in known)
-    return f"{mean(known):.1f} ({every})" if known else "–"
+def table(found: list[dict[str, Figures]]) -> str:
+    """Return a Markdown table: of every figure the mean, and in brackets its smallest and largest.
+
+    Parameters
+    ----------
+    found
+        What `measured` gave for every seed.
+    """
+    titles = ["method", *(title for title, _ in COLUMNS.values())]
+    lines = [titles, ["---"] * len(titles)]
+    for method in found[0]:
+        rows = [figures[method] for figures in found]
+        cells = [
+            _cell([row[key] for row in rows if key in row], digits)
+            for key, (_, digits) in COLUMNS.items()
+        ]
+        lines.append([method, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-if __name__ == "__main__":
-    typer.run(main)
+def _read(model: nn.Module, test: DataLoader[Any], train: DataLoader[Any]) -> Figures:
+    metrics = evaluate(model, test, train, progress=False).percent()
+    return {key: value for key, value in metrics.items() if value is not None}
+
+
+def _cell(values: list[float], digits: int) -> str:
+    if not values:
+        return "–"
+    mean, low, high = (
+        f"{value:.{digits}f}" for value in (sum(values) / len(values), min(values), max(values))
+    )
+    return mean if len(values) == 1 else f"{mean} ({low}–{high})"

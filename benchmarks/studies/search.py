@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
+import numpy as np
 import psutil
 import typer
 from rich.console import Console
@@ -40,6 +41,7 @@ class Measurement(str, Enum):
     sizes = "sizes"
     large = "large"
     memory = "memory"
+    limits = "limits"
 
 
 def main(
@@ -64,6 +66,8 @@ def main(
         compare_large(seconds, large_limit)
     if Measurement.memory in parts:
         measure_memory(seconds)
+    if Measurement.limits in parts:
+        compare_limits(seconds)
 
 
 def best_known(instance: Instance) -> float:
@@ -186,6 +190,23 @@ def measure_memory(seconds: float) -> None:
         real_instance().save(path)
         loading, searching = alone(_load_and_search, path, seconds)
     console.print(f"peak memory at 2048 × 200: {searching:.2f} GB; loading alone {loading:.2f} GB")
+
+
+def compare_limits(seconds: float) -> None:
+    """Print how long solves take that must make thousands of classes distinct."""
+    rng = np.random.default_rng(0)
+    nothing = np.zeros((100, 100)), np.zeros(100)
+    crowded = {
+        "all 4845 sets": generate(40, 4845, 20, 4),
+        "2000 equal classes": Instance(rng.random((1, 100)).repeat(2000, 0), *nothing, 50, 5),
+    }
+    table = Table("classes", "method", "limit", "took", title="time limits")
+    for name, instance in crowded.items():
+        for method in ("search", "projected"):
+            solve(instance, method=method, time_limit=0.0)  # loads what the method needs
+            took = solve(instance, method=method, time_limit=seconds).seconds
+            table.add_row(name, method, f"{seconds:g} s", f"{took:.2f} s")
+    console.print(table)
 
 
 def _load_and_search(path: Path, seconds: float) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from qpopt._version import __version__
+from qpopt.cli.checking import selfcheck
 from qpopt.cli.instances import export, generate, info
 from qpopt.cli.proving import bound, certify, verify
 from qpopt.cli.runner import run
@@ -20,7 +21,18 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (generate, info, solve, bound, certify, verify, export, methods, solvers):
+for command in (
+    generate,
+    info,
+    solve,
+    bound,
+    certify,
+    verify,
+    export,
+    methods,
+    solvers,
+    selfcheck,
+):
     app.command()(command)
 
 

@@ -12,12 +12,15 @@ from rich.text import Text
 from qpopt.methods.base import Method
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution
+from qpopt.selfcheck.judging import AGREED, REFUSED, UNPROVEN
+from qpopt.selfcheck.report import Report
 from qpopt.solvers.base import SolverInfo
 from qpopt.verification.solution_check import Verification
 
 HISTOGRAM_BINS = 12
 HISTOGRAM_WIDTH = 40
 SAME = 1e-9
+FINE = (AGREED, UNPROVEN, REFUSED)
 ABILITIES = {
     "quadratic_objective": "quadratic objective",
     "quadratic_constraints": "quadratic constraints",
@@ -135,6 +138,25 @@ def solvers(available: Mapping[str, SolverInfo]) -> Table:
             version, use = "not installed", install
         able = (word for field, word in ABILITIES.items() if getattr(supports, field))
         table.add_row(name, version, use, ", ".join(able))
+    return table
+
+
+def selfcheck(report: Report) -> Table:
+    """Return a line for every pair of method and solver."""
+    table = Table(box=None)
+    table.add_column("pair", no_wrap=True)
+    for header in ("instances", "agreed", "unproven", "refused", "seconds", "worst"):
+        table.add_column(header, justify="right")
+    table.add_column("")
+    for result in report.results:
+        worst = result.worst_deviation
+        table.add_row(
+            result.pair.label,
+            *(str(count) for count in (result.instances, *map(result.count, FINE))),
+            f"{result.seconds:.1f}",
+            "" if worst is None else f"{abs(100 * worst):.2g} %",
+            ", ".join(result.faults),
+        )
     return table
 
 

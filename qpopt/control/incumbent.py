@@ -112,13 +112,19 @@ class Incumbent:
         return objective
 
     def judge(self, selection: NDArray[np.int64]) -> float:
-        """Offer a selection with its best assignment; return its objective."""
+        """Offer a selection with its best assignment; return its objective.
+
+        Where that takes long and the time is over, it is an assignment that may not be the best.
+        """
         selection = np.sort(selection)
         known = self._judged.get(key := selection.tobytes())
         if known is not None:
             return known
-        assignment = assign(self.instance.A, selection, self.instance.n_per_class)
+        A, n_per_class = self.instance.A, self.instance.n_per_class
+        assignment = assign(A, selection, n_per_class, over=lambda: self.clock.over)
         objective = self.offer(Candidate(selection, assignment))
+        if self.clock.over:
+            return objective
         with self._lock:
             if len(self._judged) >= MOST_JUDGED:
                 self._judged.clear()

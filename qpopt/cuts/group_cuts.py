@@ -115,10 +115,11 @@ class StackedCuts:
     def add_to(self, M: Floats, factors: Vector) -> None:
         """Add the symmetric matrices of the cuts, each times its factor, to M."""
         M[np.diag_indices(len(M))] += (factors @ self._diagonals).astype(M.dtype)
-        rows = np.zeros(M.shape, dtype=M.dtype)
-        np.add.at(rows, self._feature, 0.5 * factors[self._split, None] * self._rows)
-        M += rows
-        M += rows.T
+        features, number = np.unique(self._feature, return_inverse=True)
+        rows = np.zeros((len(features), len(M)))
+        np.add.at(rows, number, 0.5 * factors[self._split, None] * self._rows)
+        M[features] += rows.astype(M.dtype)
+        M[:, features] += rows.T.astype(M.dtype)
 
 
 class GroupCuts:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qpopt.cuts.group_cuts import Group, GroupCut, GroupCuts
 from qpopt.cuts.overlap import OverlapParams, crowded_groups, shares
 from qpopt.cuts.split_thresholds import ClassColumns, SplitThresholdCuts, common_thresholds
-from qpopt.kernels.overlap import improve_multipliers
+from qpopt.kernels.auction import improve_multipliers
 from qpopt.problem.subproblem import Floats, Subproblem
 
 Vector = NDArray[np.float64]
@@ -124,13 +124,12 @@ class GroupSearch:
 
         There are two of these where it is split on a feature: without and with that.
         """
-        rows, k = self._cuts.A[list(classes)], self._sub.n_per_class
         if sigma is None:
-            sigma = self._params.first_sigma * float(np.abs(rows).max())
+            sigma = self._params.first_sigma * float(np.abs(self._cuts.A[list(classes)]).max())
         found: list[tuple[Vector, float]] = []
         for weight in weights:
             start = common_thresholds(self._columns, weight, list(classes))
-            found.append(_improved(rows, weight, k, start, sigma, self._params, self._params.steps))
+            found.append(self._improved(classes, weight, start, sigma, self._params.steps))
         (thresholds, below), (given, above) = found[0], found[-1]
         if feature < 0:
             return Group(classes, 0.0, thresholds, below)
@@ -138,16 +137,36 @@ class GroupSearch:
 
     def _polished(self, group: Group, weights: list[Vector]) -> Group:
         """Return a group with better multipliers."""
-        rows, k, params = self._cuts.A[list(group.classes)], self._sub.n_per_class, self._params
-        steps = params.last_steps
+        steps = self._params.last_steps
         start = group.thresholds, group.sigma
-        thresholds, sigma = _improved(rows, weights[0], k, *start, params, steps)
+        thresholds, sigma = self._improved(group.classes, weights[0], *start, steps)
         group = group._replace(thresholds=thresholds, sigma=sigma)
         if group.feature < 0:
             return group
         start = group.given, group.given_sigma
-        given, given_sigma = _improved(rows, weights[1], k, *start, params, steps)
+        given, given_sigma = self._improved(group.classes, weights[1], *start, steps)
         return group._replace(given=given, given_sigma=given_sigma)
+
+    def _improved(
+        self,
+        classes: tuple[int, ...],
+        weight: Vector,
+        thresholds: Vector,
+        sigma: float,
+        steps: int,
+    ) -> tuple[Vector, float]:
+        """Return better multipliers for columns selected by their weights."""
+        k, chosen = self._sub.n_per_class, list(classes)
+        rows = self._cuts.A[chosen]
+        # Only columns that some class might take, its best 2k, have a say.
+        far = self._columns._replace(n_per_class=2 * k)
+        reached = rows >= common_thresholds(far, weight, chosen)[:, None]
+        used = np.flatnonzero(reached.any(axis=0) & (weight > 0.0))
+        rows, weight = np.ascontiguousarray(rows[:, used]), weight[used]
+        gains = np.maximum(rows - thresholds[:, None], 0.0).sum(axis=0)
+        hope = self._params.hope * abs(float(k * thresholds.sum() + gains @ weight))
+        best, sigma, _ = improve_multipliers(rows, weight, k, thresholds, sigma, hope, steps)
+        return best, sigma
 
 
 def _apart(X: Floats, diagonal: Vector, always: Vector, i: int) -> list[Vector]:
@@ -158,18 +177,3 @@ def _apart(X: Floats, diagonal: Vector, always: Vector, i: int) -> list[Vector]:
     selected[:n] = np.clip(X[i] / own, 0.0, 1.0)
     left_out[i], selected[i] = 0.0, 1.0
     return [left_out, selected]
-
-
-def _improved(
-    rows: Vector,
-    weight: Vector,
-    k: int,
-    thresholds: Vector,
-    sigma: float,
-    params: GroupSearchParams,
-    steps: int,
-) -> tuple[Vector, float]:
-    gains = np.maximum(rows - thresholds[:, None], 0.0).sum(axis=0)
-    hope = params.hope * abs(float(k * thresholds.sum() + gains @ weight))
-    best, sigma, _ = improve_multipliers(rows, weight, k, thresholds, sigma, hope, steps)
-    return best, sigma

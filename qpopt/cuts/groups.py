@@ -154,11 +154,9 @@ class Groups:
             shares[shares <= LEAST_SHARE] = 0.0
             # No class is taken more than once.
             shares /= np.maximum((member * (shares @ member)).max(axis=1), 1.0)
-            moved = np.zeros_like(residual)
-            self._exchange(shares - self._shares, splits, moved)
+            self._exchange(shares - self._shares, splits, change)
+            self._exchange(self._shares - shares, splits, residual)
             self._shares = shares
-            residual -= moved
-            change += moved
 
     def copy(self) -> Groups:
         """Return groups that go their own way from here."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
+from qpopt.kernels.compiled import compiled
 
 
-@numba.njit(cache=True, fastmath=True)
+@compiled(fastmath=True)
 def split_slack(iterate, inverse, t, m):
     """Find the best N ≥ 0 for the current y and S, and the matrix W whose positive part is next S.
 

@@ -6,22 +6,27 @@ is outbid bids again. A raise is at least `step`, which bounds how far the outco
 one over these sets. The outcome is a real assignment, so the estimate is not too low, unless a
 class finds no set that near; it is then charged the most that such a set could cost.
 
+What a relaxation may count on is another bound: the multipliers of an overlap cut, see
+`qpopt.cuts.overlap`.
+
 The helpers take single arrays: handing whole tuples of arrays to them takes longer than their work.
 """
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from qpopt.kernels.compiled import compiled
 
 NEARLY_INFINITE = np.int64(2**61)
 
 
-@numba.njit(cache=True)
+@compiled()
 def uniqueness_cost(problem, state, auction, place, entering):
     """Return the estimate for the state that a swap would lead to; `place` −1 means no swap.
 
-    Afterwards `auction.paid` tells how much every class pays.
+    Afterwards `auction.paid` tells how much every class pays, and `auction.looked` has been counted
+    up by the sets that were looked at.
     """
     k, key = problem.n_per_class, problem.key
     auction.stamp[0] += 1
@@ -50,6 +55,7 @@ def uniqueness_cost(problem, state, auction, place, entering):
             list_value[:n_list], list_key, entered, names, price, owner, paid, stamp,
             best_name[c], c, k, raise_by, bids_left <= 0,
         )  # fmt: skip
+        auction.looked[0] += k * (n_list - k) + 1
         bids_left -= 1
         cost += paid[c]
         if outbid >= 0:
@@ -60,7 +66,7 @@ def uniqueness_cost(problem, state, auction, place, entering):
     return cost
 
 
-@numba.njit(cache=True)
+@compiled()
 def _open(entered, names, price, owner, stamp, best_name, waiting):
     """Give every class its best set; list the classes that come too late, return their number."""
     n_waiting = 0
@@ -77,7 +83,7 @@ def _open(entered, names, price, owner, stamp, best_name, waiting):
     return n_waiting
 
 
-@numba.njit(cache=True)
+@compiled()
 def _rename(top_value, top_place, selected, key, k, place, entering, came, gone, best_name):
     """Change the names of the classes' best sets to those after a swap."""
     key_came, key_gone = key[entering], key[selected[place]]
@@ -94,7 +100,7 @@ def _rename(top_value, top_place, selected, key, k, place, entering, came, gone,
             best_name[c] += key_came - key[selected[t_place]]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _slot(entered, names, stamp, name):
     """Return the slot that holds a set, or the empty one where it belongs."""
     mask = np.uint64(names.shape[0] - 1)
@@ -104,7 +110,7 @@ def _slot(entered, names, stamp, name):
     return slot
 
 
-@numba.njit(cache=True)
+@compiled()
 def _list_after(top_value, top_place, selected, key, place, x, key_came, list_value, list_key):
     """List the best values of a class after a swap, falling, and the keys of their features."""
     most = list_value.shape[0]
@@ -124,7 +130,7 @@ def _list_after(top_value, top_place, selected, key, place, x, key_came, list_va
     return n
 
 
-@numba.njit(cache=True)
+@compiled()
 def _bid(value, key, entered, names, price, owner, paid, stamp, name, c, k, step, last):
     """Let a class take what leaves it best off; return the class that loses its set, or −1.
 
@@ -165,3 +171,87 @@ def _bid(value, key, entered, names, price, owner, paid, stamp, name, c, k, step
     outbid = owner[best_slot]
     owner[best_slot] = c
     return outbid
+
+
+@compiled()
+def _overlap_value(rows, weight, n_per_class, thresholds, sigma, order, taken):
+    """Return what the cut gives at the weights, and its slope against sigma; fill in `taken`.
+
+    `taken` tells how much every class takes: the slope against a threshold is n_per_class less it.
+    """
+    q, n = rows.shape
+    pairs = (n_per_class - 1) * q * (q - 1) / 2
+    total, slope = n_per_class * thresholds.sum() + sigma * pairs, pairs
+    taken[:] = 0.0
+    for d in range(n):
+        if weight[d] == 0.0:
+            continue
+        for c in range(q):
+            own = rows[c, d] - thresholds[c]
+            j = c
+            while j > 0 and rows[order[j - 1], d] - thresholds[order[j - 1]] < own:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = c
+        reached, best, number = 0.0, 0.0, 0
+        for j in range(q):
+            reached += rows[order[j], d] - thresholds[order[j]] - sigma * j
+            if reached > best:
+                best, number = reached, j + 1
+        total += weight[d] * best
+        slope -= weight[d] * number * (number - 1) / 2
+        for j in range(number):
+            taken[order[j]] += weight[d]
+    return total, slope
+
+
+@compiled()
+def improve_multipliers(rows, weight, n_per_class, thresholds, sigma, hope, steps):
+    """Improve thresholds and sigma ≥ 0 by steps against the slope; return the best and their value.
+
+    Parameters
+    ----------
+    rows : classes × columns
+    weight : how much every column is selected
+    n_per_class : columns of a class
+    thresholds, sigma : where to start
+    hope : by how much the value may fall at first; less after some steps in vain
+    steps : how many
+    """
+    q = rows.shape[0]
+    order, taken = np.empty(q, np.int64), np.empty(q)
+    best, best_sigma, best_thresholds = np.inf, sigma, thresholds.copy()
+    now, at = thresholds.copy(), sigma
+    direction, sigma_direction = np.zeros(q), 0.0
+    vain = 0
+    for _ in range(steps):
+        value, slope = _overlap_value(rows, weight, n_per_class, now, at, order, taken)
+        if value < best - 0.05 * hope:
+            vain = 0
+        else:
+            vain += 1
+        if value < best:
+            best, best_sigma = value, at
+            best_thresholds[:] = now
+        if vain > 8:
+            hope, vain = 0.5 * hope, 0
+            value, at = best, best_sigma
+            now[:] = best_thresholds
+            value, slope = _overlap_value(rows, weight, n_per_class, now, at, order, taken)
+            direction[:], sigma_direction = 0.0, 0.0
+        # Part of the last direction is kept where it points the other way.
+        new = n_per_class - taken
+        if at == 0.0 and slope > 0.0:
+            slope = 0.0
+        along = (new * direction).sum() + slope * sigma_direction
+        past = (direction * direction).sum() + sigma_direction**2
+        keep = -1.5 * along / past if along < 0.0 else 0.0
+        direction = new + keep * direction
+        sigma_direction = slope + keep * sigma_direction
+        square = (direction * direction).sum() + sigma_direction**2
+        if square == 0.0:
+            break
+        length = (value - best + hope) / square
+        now -= length * direction
+        at = max(0.0, at - length * sigma_direction)
+    return best_thresholds, best_sigma, best

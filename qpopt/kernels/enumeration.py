@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from qpopt.kernels.compiled import compiled
 
 PLACES = 63
 """How many selected features fit into the bits of a number that names a set of them."""
 
 
-@numba.njit(cache=True)
+@compiled()
 def better_selections(problem, stack, limit, steps, found):
     """Go on with the depth-first search until `found` is full or `steps` are made.
 
@@ -70,7 +71,7 @@ def better_selections(problem, stack, limit, steps, found):
     return count, True
 
 
-@numba.njit(cache=True)
+@compiled()
 def _sort_by_gain(problem, stack, depth):
     k, top, gains = problem.n_per_class, stack.top[depth], stack.gains[depth]
     candidates, linear, relaxed = stack.candidates[depth], stack.linear[depth], stack.relaxed[depth]
@@ -91,7 +92,7 @@ def _sort_by_gain(problem, stack, depth):
         gains[j], candidates[j], linear[j], relaxed[j] = gain, d, own, pairs
 
 
-@numba.njit(cache=True)
+@compiled()
 def _largest_sum(values, count):
     """Return the sum of the largest `count` values."""
     largest = np.full(count, -np.inf)
@@ -109,7 +110,7 @@ def _largest_sum(values, count):
     return total
 
 
-@numba.njit(cache=True)
+@compiled()
 def _choose(problem, stack, depth, i):
     """Fill in the next depth: the i-th candidate is chosen, those before it are not."""
     k, d, new = problem.n_per_class, stack.candidates[depth, i], depth + 1
@@ -137,7 +138,7 @@ def _choose(problem, stack, depth, i):
     stack.relaxed_values[new] = stack.relaxed_values[depth] + stack.relaxed[depth, i]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _sets_with(column, top, places, k, place, sets, regret):
     """Name the best set of every class once the last feature is chosen, and what leaving it costs.
 
@@ -157,7 +158,7 @@ def _sets_with(column, top, places, k, place, sets, regret):
         sets[c] = name
 
 
-@numba.njit(cache=True)
+@compiled()
 def _least_loss(sets, regret):
     """Return what uniqueness costs at the least: of the classes with one set, one may keep it."""
     n = sets.shape[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 from qpopt.kernels.random import next_random
 from qpopt.kernels.tabu import BARRED
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill(problem, selected, n_have, allowed, breadth, random):
     """Add features to the first `n_have` of `selected` until it is full.
 
@@ -44,7 +44,7 @@ def fill(problem, selected, n_have, allowed, breadth, random):
             _improve(problem.A[c], top[c], problem.A[c, d], score)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _improve(row, top, x, score):
     """Let a class use a value if it is large enough, and lower the scores accordingly."""
     k = top.shape[0]
@@ -62,7 +62,7 @@ def _improve(row, top, x, score):
         score[j] += max(row[j], t_new) - max(row[j], t_old) - rise
 
 
-@numba.njit(cache=True)
+@compiled()
 def _largest(score, best):
     """Find the features with the largest scores, falling; return how many are not barred."""
     n_best = 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import heapq
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled()
 def best_subsets(values, size, count):
     """Return the best subsets of falling `values`, by sum: positions, one subset a row.
 
@@ -49,8 +50,10 @@ def best_subsets(values, size, count):
     return chosen[:n_chosen]
 
 
-@numba.njit(cache=True)
-def insert_units(pending, first, sets, values, lengths, complete, owner, owner_value, utility):
+@compiled()
+def insert_units(
+    pending, first, sets, values, lengths, complete, owner, owner_value, utility, spent, most
+):  # fmt: skip
     """Give each pending unit a set along a cheapest alternating path, while the lists suffice.
 
     Parameters
@@ -63,6 +66,9 @@ def insert_units(pending, first, sets, values, lengths, complete, owner, owner_v
     owner, owner_value, utility
         The state. Per set: the group that has it or −1, and what it is worth there. Per group:
         its dual value; the price of a set is its owner's value less its owner's utility.
+    spent, most
+        How many groups and sets were looked at, one element that is counted up; beyond `most` no
+        further unit is begun.
 
     Returns
     -------
@@ -76,6 +82,8 @@ def insert_units(pending, first, sets, values, lengths, complete, owner, owner_v
     taken = np.empty(n_groups, np.int64)
     taken_value = np.empty(n_groups)
     for unit in range(first, pending.shape[0]):
+        if spent[0] > most:
+            return unit, -1
         start = pending[unit]
         distance[:] = np.inf
         settled[:] = False
@@ -84,6 +92,7 @@ def insert_units(pending, first, sets, values, lengths, complete, owner, owner_v
         while True:
             g = -1
             nearest = end_distance
+            spent[0] += n_groups
             for h in range(n_groups):
                 if not settled[h] and distance[h] < nearest:
                     g, nearest = h, distance[h]
@@ -91,6 +100,7 @@ def insert_units(pending, first, sets, values, lengths, complete, owner, owner_v
                 break
             settled[g] = True
             for rank in range(lengths[g] + 1):
+                spent[0] += 1
                 if rank == lengths[g]:
                     # Beyond the list no set is worth more than the last one of it.
                     beyond = nearest + max(utility[g] - values[g, rank - 1], 0.0)

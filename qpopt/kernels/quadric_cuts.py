@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled()
 def _value(M, entries, r):
     total = 0.0
     for e in range(entries.start[r], entries.start[r + 1]):
@@ -17,7 +18,7 @@ def _value(M, entries, r):
     return total
 
 
-@numba.njit(cache=True)
+@compiled()
 def _add(M, entries, r, factor):
     for e in range(entries.start[r], entries.start[r + 1]):
         i, j = entries.row[e], entries.column[e]
@@ -29,7 +30,7 @@ def _add(M, entries, r, factor):
             M[j, i] += 0.5 * change
 
 
-@numba.njit(cache=True)
+@compiled()
 def cut_values(M, entries):
     """Return Σ weight · M[row, column] over the entries of every cut."""
     result = np.empty(len(entries.squares))
@@ -38,7 +39,7 @@ def cut_values(M, entries):
     return result
 
 
-@numba.njit(cache=True)
+@compiled()
 def add_cuts(M, entries, factor):
     """Add Σ_r factor_r · (the symmetric matrix of cut r) to M."""
     for r in range(len(factor)):
@@ -46,7 +47,7 @@ def add_cuts(M, entries, factor):
             _add(M, entries, r, factor[r])
 
 
-@numba.njit(cache=True)
+@compiled()
 def sweep_cuts(M, entries, prices, multipliers):
     """Choose the best multiplier of one cut after the other, the others being as they are.
 
@@ -64,7 +65,7 @@ def sweep_cuts(M, entries, prices, multipliers):
             _add(M, entries, r, multipliers[r] - old)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _grow(X, sign, pull, level, members, size, all_moves, least_gain):
     """Change a cut, one feature at a time, while X violates it more; return (level, size).
 
@@ -116,7 +117,7 @@ def _grow(X, sign, pull, level, members, size, all_moves, least_gain):
             level = max(int(np.floor(total)), 0)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _violation(X, sign, pull, level, members):
     """Return the left side minus the right side of a cut."""
     value = -0.5 * level * (level + 1)
@@ -127,7 +128,7 @@ def _violation(X, sign, pull, level, members):
     return value
 
 
-@numba.njit(cache=True)
+@compiled()
 def grow_cuts(X, partners, highest, largest, lowest_violation, least_gain):
     """Look for violated cuts from many starts.
 

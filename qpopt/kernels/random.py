@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled()
 def next_random(state):
     """Advance a one-element uint64 state that is not 0, and return 63 random bits."""
     x = state[0]

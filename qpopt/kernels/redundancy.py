@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 from qpopt.kernels.random import next_random
 
 TILE_ROWS = 8
 TILE_COLUMNS = 512
 
 
-@numba.njit(cache=True)
+@compiled()
 def positive_gram(units):
     """Return max(0, units' units) without its diagonal, each sum taken row by row.
 
@@ -38,7 +38,7 @@ def positive_gram(units):
     return result
 
 
-@numba.njit(cache=True)
+@compiled()
 def greedy_clique(adjacent, fixed, allowed, size):
     """Drop the node with the fewest neighbours until the rest is a clique or too small.
 
@@ -73,7 +73,7 @@ def greedy_clique(adjacent, fixed, allowed, size):
     return alive
 
 
-@numba.njit(cache=True)
+@compiled()
 def tabu_clique(adjacent, fixed, allowed, members, steps, patience, state):
     """Look for a clique among subsets of one size by swapping one node in and one out.
 
@@ -188,7 +188,7 @@ def tabu_clique(adjacent, fixed, allowed, members, steps, patience, state):
     return steps
 
 
-@numba.njit(cache=True)
+@compiled()
 def _count_degrees(adjacent, members, degree):
     """Fill in how many members every node is joined to; return the edges among the members."""
     degree[:] = 0
@@ -201,7 +201,7 @@ def _count_degrees(adjacent, members, degree):
     return edges // 2
 
 
-@numba.njit(cache=True)
+@compiled()
 def _rebuild(adjacent, fixed, allowed, members, inside, degree, moves, candidates, state):
     """Start over with the fixed nodes, then always the best-joined node that moved least."""
     n = adjacent.shape[0]

@@ -7,11 +7,12 @@ take the rows of its class: handing whole tuples of arrays to them costs a third
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from qpopt.kernels.compiled import compiled
 
-@numba.njit(cache=True)
+
+@compiled()
 def _top(columns, c, X, i, scale, given):
     """Return (what class c gains, its threshold) where i is selected, or where it is not.
 
@@ -39,7 +40,7 @@ def _top(columns, c, X, i, scale, given):
     return gain, columns.values[c, n_columns - 1]
 
 
-@numba.njit(cache=True)
+@compiled()
 def best_splits(columns, X, n_best, low):
     """Find the features whose split makes the cut of every class strongest at X.
 
@@ -71,7 +72,7 @@ def best_splits(columns, X, n_best, low):
     return feature, given, otherwise, gains
 
 
-@numba.njit(cache=True)
+@compiled()
 def _value(order, values, i, above, below, k, M, diagonal):
     """Return what a cut gives at M.
 
@@ -95,7 +96,7 @@ def _value(order, values, i, above, below, k, M, diagonal):
     return total
 
 
-@numba.njit(cache=True)
+@compiled()
 def _add(order, values, i, above, below, k, weight, M, diagonal):
     """Add weight · (the matrix of a cut) to M, whose diagonal is as for `_value`."""
     n = M.shape[0]
@@ -121,7 +122,7 @@ def _add(order, values, i, above, below, k, weight, M, diagonal):
             M[d, i] += 0.5 * change
 
 
-@numba.njit(cache=True)
+@compiled()
 def _diagonal(M, n_select):
     """Return the diagonal of M, and tr M / n_select, which stands for 1."""
     result = np.empty(M.shape[0] + 1)
@@ -131,14 +132,14 @@ def _diagonal(M, n_select):
     return result
 
 
-@numba.njit(cache=True)
+@compiled()
 def _spread(diagonal, n_select):
     """Share what stands for 1 out over the diagonal."""
     diagonal[:-1] += diagonal[-1] / n_select
     diagonal[-1] = diagonal[:-1].sum() / n_select
 
 
-@numba.njit(cache=True)
+@compiled()
 def split_values(columns, cuts, M):
     """Return what every cut gives at M; a constant counts as itself times tr M / n_select."""
     diagonal = _diagonal(M, columns.n_select)
@@ -152,7 +153,7 @@ def split_values(columns, cuts, M):
     return result
 
 
-@numba.njit(cache=True)
+@compiled()
 def add_splits(columns, cuts, factor, M):
     """Add Σ_r factor_r · (the symmetric matrix of cut r) to M."""
     diagonal = np.zeros(M.shape[0] + 1)
@@ -168,7 +169,7 @@ def add_splits(columns, cuts, factor, M):
         M[d, d] += diagonal[d]
 
 
-@numba.njit(cache=True)
+@compiled()
 def share_curvatures(columns, cuts, start, power_steps):
     """Estimate how strongly the shares of every class act: ‖T Tᵀ‖, by a power iteration.
 
@@ -214,7 +215,7 @@ def share_curvatures(columns, cuts, start, power_steps):
     return result
 
 
-@numba.njit(cache=True)
+@compiled()
 def sweep_shares(columns, cuts, start, left, lengths, shares, residual):
     """Move the shares of one class after the other so that the residual becomes smaller.
 
@@ -259,7 +260,7 @@ def sweep_shares(columns, cuts, start, left, lengths, shares, residual):
         residual[d, d] = diagonal[d]
 
 
-@numba.njit(cache=True)
+@compiled()
 def project_shares(shares):
     """Replace shares by the nearest ones that are ≥ 0 and add up to 1."""
     # Only differences matter, and after this they are exact however large the shares are.

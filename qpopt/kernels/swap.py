@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from qpopt.kernels.compiled import compiled
 
 NOTHING = np.int32(-(2**29))
 """Stands for the value of a feature that is not there; less than every real one."""
 
 
-@numba.njit(cache=True)
+@compiled()
 def rebuild(problem, state):
     """Fill in the state of the selection in `state.selected`."""
     n_classes, n_features = problem.A.shape
@@ -46,7 +47,7 @@ def rebuild(problem, state):
             state.name[c] += problem.key[state.selected[place]]
 
 
-@numba.njit(cache=True)
+@compiled()
 def rank_all(values, top_value, top_place):
     """Find the largest values, falling; equal ones in the order of their places."""
     n_top = top_value.shape[0]
@@ -65,7 +66,7 @@ def rank_all(values, top_value, top_place):
             top_place[rank] = place
 
 
-@numba.njit(cache=True)
+@compiled()
 def swap(problem, state, place, entering, work):
     """Put the feature `entering` in the place of the one that is there.
 
@@ -111,7 +112,7 @@ def swap(problem, state, place, entering, work):
             _follow(problem, state, c, place, leaving, before_value, before_place, work)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _rank_again(values, top_value, top_place, place, x, listed):
     """Update the ranking of a class in which `place` has got the value `x`."""
     n_top = top_value.shape[0]
@@ -147,7 +148,7 @@ def _rank_again(values, top_value, top_place, place, x, listed):
     top_place[rank] = place
 
 
-@numba.njit(cache=True)
+@compiled()
 def _follow(problem, state, c, place, leaving, before_value, before_place, work):
     """Carry a change of the ranking of class `c` into everything that sums over classes."""
     k = problem.n_per_class
@@ -173,7 +174,7 @@ def _follow(problem, state, c, place, leaving, before_value, before_place, work)
             _add_clamped(exchange[p], row, t_new, u_new)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _compare(row, t_old, u_old, t_new, u_new, gain, difference):
     """Fill in how the clamped values of a class change, and update the gains."""
     rise = np.int32(t_new - t_old)
@@ -183,7 +184,7 @@ def _compare(row, t_old, u_old, t_new, u_new, gain, difference):
         gain[j] += max(a, t_new) - max(a, t_old) - rise
 
 
-@numba.njit(cache=True)
+@compiled()
 def _holds(places, k, place):
     found = False
     for rank in range(k):
@@ -191,19 +192,19 @@ def _holds(places, k, place):
     return found
 
 
-@numba.njit(cache=True)
+@compiled()
 def _add(target, values):
     for j in range(target.shape[0]):
         target[j] += values[j]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _add_clamped(target, row, t, u):
     for j in range(target.shape[0]):
         target[j] += min(max(row[j], u), t)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _subtract_clamped(target, row, t, u):
     for j in range(target.shape[0]):
         target[j] -= min(max(row[j], u), t)

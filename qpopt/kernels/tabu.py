@@ -7,10 +7,10 @@ judged by an estimate of what uniqueness costs after them, and the best of these
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from qpopt.kernels.auction import uniqueness_cost
+from qpopt.kernels.compiled import compiled
 from qpopt.kernels.random import next_random
 from qpopt.kernels.swap import swap
 
@@ -19,15 +19,18 @@ WIDEST_MARGIN = 2**28
 """Wide enough for every swap, too narrow for one that is barred."""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def tabu_search(problem, state, memory, auction, steps, patience):
     """Make up to `steps` swaps, or fewer when the best is not improved for `patience` of them.
+
+    It makes fewer as well, but one at least, where judging them takes long.
 
     Returns the number of steps made. Resumes exactly where the last call stopped.
     """
     hold = memory.hold
+    auction.looked[0] = 0
     for step in range(steps):
-        if memory.idle[0] >= patience:
+        if memory.idle[0] >= patience or auction.looked[0] > memory.params.most_looked:
             return step
         memory.clock[0] += 1
         memory.idle[0] += 1
@@ -49,7 +52,7 @@ def tabu_search(problem, state, memory, auction, steps, patience):
     return steps
 
 
-@numba.njit(cache=True)
+@compiled()
 def _best_swap(problem, state, memory, auction, clock, current):
     """Return place, entering feature and estimate of the best swap that is not barred."""
     n_select = state.selected.shape[0]
@@ -74,7 +77,10 @@ def _best_swap(problem, state, memory, auction, clock, current):
     needed = memory.best[0] - current
     n_found = _aspire(problem, state, memory, n_found, n_barred, clock, needed)
     best_place, best_entering, best_estimate = -1, -1, np.int64(-(2**62))
+    enough = auction.looked[0] + memory.params.most_looked
     for candidate in range(n_found):
+        if best_place >= 0 and auction.looked[0] > enough:
+            break
         place, j = memory.candidate[candidate, 0], memory.candidate[candidate, 1]
         reached = state.total[0] + _change(problem, state, place, j)
         if reached > best_estimate:
@@ -86,7 +92,7 @@ def _best_swap(problem, state, memory, auction, clock, current):
     return best_place, best_entering, best_estimate
 
 
-@numba.njit(cache=True)
+@compiled()
 def _weigh(problem, state, memory, auction, clock):
     """Fill in the weight of every entering feature and the loss of every place.
 
@@ -120,7 +126,7 @@ def _weigh(problem, state, memory, auction, clock):
     return n_barred
 
 
-@numba.njit(cache=True)
+@compiled()
 def _largest_sum(first, second):
     largest = np.int32(-(2**31))
     for j in range(first.shape[0]):
@@ -128,7 +134,7 @@ def _largest_sum(first, second):
     return largest
 
 
-@numba.njit(cache=True)
+@compiled()
 def _collect(state, memory, clock, threshold):
     """List the swaps that are not barred and weigh at least `threshold`."""
     n_found, most = 0, memory.params.most_near
@@ -145,7 +151,7 @@ def _collect(state, memory, clock, threshold):
     return n_found
 
 
-@numba.njit(cache=True)
+@compiled()
 def _aspire(problem, state, memory, n_found, n_barred, clock, needed):
     """Append the barred swaps that lead to a new best if uniqueness costs no more than now."""
     capacity = memory.candidate.shape[0]
@@ -170,7 +176,7 @@ def _aspire(problem, state, memory, n_found, n_barred, clock, needed):
     return n_found
 
 
-@numba.njit(cache=True)
+@compiled()
 def _change(problem, state, place, j):
     """Return by how much a swap changes Z without uniqueness."""
     d = state.selected[place]
@@ -185,7 +191,7 @@ def _change(problem, state, place, j):
     )
 
 
-@numba.njit(cache=True)
+@compiled()
 def _remember(state, problem, memory, estimate):
     """Keep the selection if it is among the best of this search."""
     worst = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from os import PathLike
+from pathlib import Path
 from typing import Any
 from warnings import warn
 
@@ -16,21 +17,16 @@ from qpopt.io.atomic import check_writable
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import run_compact
 from qpopt.problem import validation
-from qpopt.problem.subproblem import subproblem
+from qpopt.problem.tolerances import ROUNDING
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
-from qpopt.proofs.handover import Finish
+from qpopt.proofs.handover import SOLVER, Finish
 from qpopt.proofs.params import ProofParams
 from qpopt.proofs.phases import Branch, Enumeration, Handover, Linear, Root, Search
-from qpopt.search.enumeration import n_selections
+from qpopt.proofs.record import Record
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver
-from qpopt.verification.certificate_check import End
-from qpopt.verification.enumeration_check import MOST_SELECTIONS
-
-SOLVER = "highs"
-"""Gets what is left where that is small: it is always there."""
 
 
 def _params(given: Any) -> ProofParams:
@@ -61,24 +57,24 @@ class ProjectedOptions(Options):
         "False to leave the proof to bounds and branching alone, even where few selections are "
         "left.",
     )
-    hand_over: bool = option(
-        True,
+    hand_over: bool | None = option(
+        None,
         validation.yes_or_no,
-        "False to leave out HiGHS, which otherwise gets a share of the time where what is left is "
-        "small.",
+        "Whether HiGHS gets a share of the time where what is left is small; by default unless a "
+        "certificate is asked for, in which what HiGHS decides counts as claimed, not as proven.",
     )
     certificate: str | PathLike[str] | None = option(
         None,
         _writable,
-        "A path to save the certificate of the root bound to, and of the whole proof where that "
-        "leaves so few selections that a check can look at all of them.",
+        "A path to save the certificate of the bound to: how the selections were taken apart, and "
+        "the proof of each part.",
     )
     checkpoint: str | PathLike[str] | None = option(
         None,
         _writable,
         "A path to save to what is still open, about once a minute and at the end. Where it "
-        "exists already, the proof goes on from there. Not together with a certificate, which "
-        "has no words for what was decided before.",
+        "exists already, the proof goes on from there. Begun together with a certificate, it "
+        "holds the proof as well, and every later solve can complete it.",
     )
 
     params: ProofParams | str | PathLike[str] | Mapping[str, Any] = option(
@@ -89,11 +85,9 @@ class ProjectedOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.checkpoint is not None and self.certificate is not None:
-            raise InvalidArgument(
-                "A proof in several parts has no certificate: give the option checkpoint or the "
-                "option certificate, not both."
-            )
+        paths = [Path(path).absolute() for path in (self.checkpoint, self.certificate) if path]
+        if len(set(paths)) < len(paths):
+            raise InvalidArgument("checkpoint and certificate name the same file.")
 
 
 def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) -> None:
@@ -102,7 +96,19 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
     if options.checkpoint is not None:
         reached = Checkpoint.load(options.checkpoint, incumbent.scaling.original)
         reached = None if reached is None else reached.into(incumbent.scaling)
-    proof = Proof(incumbent, reached, checkpoint=options.checkpoint, params=_params(options.params))
+    recorded = options.certificate is not None
+    if recorded and reached is not None and reached.record is None:
+        raise InvalidFile(
+            f"{options.checkpoint} was begun without a certificate: what it has decided is proven "
+            "nowhere. Name another checkpoint, or ask for no certificate."
+        )
+    proof = Proof(
+        incumbent,
+        reached,
+        checkpoint=options.checkpoint,
+        params=_params(options.params),
+        recorded=recorded,
+    )
     incumbent.run(lambda: proof.run(_phases(proof, options, resumed=reached is not None)))
     incumbent.details["features_free"] = proof.n_free
     incumbent.details["nodes"] = 0 if proof.tree is None else proof.tree.nodes
@@ -114,19 +120,19 @@ def _phases(
 ) -> list[Callable[[Proof], None]]:
     """Return what is to be done; where an earlier solve was stopped, from there on."""
     finish: Finish | None = None
-    if options.hand_over:
-        finish = partial(run_compact, solver=find_solver(SOLVER), quadratic=False)
-    certified = options.certificate is not None
+    hand_over = options.hand_over
+    if hand_over or (hand_over is None and proof.record is None):
+        finish = partial(run_compact, solver=find_solver(SOLVER.lower()), quadratic=False)
     phases: list[Callable[[Proof], None]] = []
     if not resumed:
         phases.append(Search(options.search_seconds, options.enumerate))
-        if options.enumerate and not certified:
+        if options.enumerate:
             phases.append(Enumeration())
         phases.append(Linear())
-        if finish is not None and not certified:
+        if finish is not None:
             phases.append(Handover(finish))
     if not resumed or len(proof.parts) == 1:
-        phases.append(Root(certified))
+        phases.append(Root())
     return [*phases, Branch(options.enumerate, finish)]
 
 
@@ -135,32 +141,31 @@ def _save(proof: Proof, options: ProjectedOptions) -> None:
     try:
         if options.checkpoint is not None:
             proof.save()
-        if options.certificate is not None:
-            certificate = _certificate(proof)
-            if certificate is None:
-                warn("No certificate was written: the root bound was not reached.", stacklevel=2)
-            else:
-                certificate = certificate.about(proof.incumbent.scaling)
-                certificate.save(options.certificate)
+        if options.certificate is not None and proof.record is not None:
+            _save_certificate(proof, proof.record, options.certificate)
     except InvalidFile as error:
         warn(str(error), stacklevel=2)
 
 
-def _certificate(proof: Proof) -> Certificate | None:
-    """Return the proof of the root bound; where it leaves few selections, the check looks at all.
-
-    Then the certificate holds for all that the solve has proven, by whatever means.
-    """
-    instance, root = proof.instance, proof.root
-    rest = subproblem(instance) if root is None else root.sub
-    few = rest.feasible and n_selections(rest) <= MOST_SELECTIONS
-    if not few or proof.incumbent.bound == inf:
-        return None if root is None else root.certificate()
-    steps = () if root is None else root.certificate().steps
-    bound = max(proof.incumbent.bound, proof.incumbent.objective)
-    return Certificate(
-        instance.fingerprint, bound, proof.incumbent.objective, (*steps, End(enumerated=True))
-    )
+def _save_certificate(proof: Proof, record: Record, path: str | PathLike[str]) -> None:
+    """Write the certificate, and say where it shows less than was found."""
+    incumbent, scaling = proof.incumbent, proof.incumbent.scaling
+    certificate = Certificate.of(record, incumbent.objective, incumbent.bound).about(scaling)
+    if certificate.bound == inf:
+        warn("No certificate was written: no bound was reached.", stacklevel=3)
+        return
+    certificate.save(path)
+    known = scaling.bound_back(max(incumbent.bound, incumbent.objective))
+    if certificate.bound > known + ROUNDING * scaling.size:
+        why = ""
+        if record.full:
+            most = proof.params.certificate_megabytes
+            why = f", as the proof took more than certificate_megabytes = {most:g}"
+        warn(
+            f"The certificate shows a bound of {certificate.bound!r}{why}; the solve found "
+            f"{known!r}.",
+            stacklevel=3,
+        )
 
 
 METHOD = Method(

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
 from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
+from qpopt.models.templates import templates
 from qpopt.problem.instance import Instance
 
 
@@ -24,7 +25,7 @@ def build_compact(
     declare_linked(model)
     model.per_class = pyo.Constraint(
         model.classes,
-        rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.features) == m.n_per_class,
+        rule=lambda m, c: sum(m.w[c, d] for d in m.features) == m.n_per_class,
     )
     if not distinct:
         return build(model, instance)
@@ -37,7 +38,8 @@ def compile_compact(
     instance: Instance, *, quadratic: bool, distinct: bool = False
 ) -> CompiledModel:
     """Build and compile; see `build_compact`."""
-    model = build_compact(instance, quadratic=quadratic, distinct=distinct)
+    with templates():
+        model = build_compact(instance, quadratic=quadratic, distinct=distinct)
     return compile_model(model, implied=("y", "p"))
 
 

@@ -1,9 +1,9 @@
 """The relaxed model of the published scheme, tightened from round to round.
 
-Only the sum over all classes is prescribed at first. Classes that were ever short must find
-n_per_class features within Γ, the features ever selected; classes that were ever equal must differ
-within Γ. As w ≤ s, every product w·s is w itself, and the product w_cd w_c'd is a variable of its
-own, so any solver can take the model.
+At first only the sum over all classes is prescribed, and that every class has a feature at all.
+Classes that were ever short must find n_per_class features within Γ, the features ever selected;
+classes that were ever equal must differ within Γ. As w ≤ s, every product w·s is w itself, and the
+product w_cd w_c'd is a variable of its own, so any solver can take the model.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
 from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
+from qpopt.models.templates import templates
 from qpopt.problem.instance import Instance
 
 
@@ -36,6 +37,11 @@ class Tightening:
     short: tuple[int, ...] = ()
     equal: tuple[tuple[int, int], ...] = ()
 
+    def changes(self, before: Tightening) -> bool:
+        """Whether this makes another model than `before` did: Γ counts where a class needs it."""
+        rules = bool(self.short or self.equal)
+        return rules and self != before
+
 
 def build_paper(
     instance: Instance, tightening: Tightening, *, quadratic: bool
@@ -45,12 +51,17 @@ def build_paper(
     declare(model, quadratic=quadratic)
     declare_linked(model)
     declare_overlaps(model)
-    model.short = pyo.Set(within=model.classes)
+    model.short = pyo.Set(within=model.classes, dimen=1)
     model.in_all = pyo.Constraint(
-        rule=lambda m: pyo.quicksum(m.w.values()) == m.n_per_class * len(m.classes)
+        rule=lambda m: (
+            sum(m.w[c, d] for c in m.classes for d in m.features) == m.n_per_class * len(m.classes)
+        )
+    )
+    model.in_each = pyo.Constraint(
+        model.classes, rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.features) >= 1
     )
     model.enough = pyo.Constraint(
-        model.short, rule=lambda m, c: pyo.quicksum(m.w[c, d] for d in m.gamma) >= m.n_per_class
+        model.short, rule=lambda m, c: sum(m.w[c, d] for d in m.gamma) >= m.n_per_class
     )
     return build(
         model, instance, gamma=tightening.features, short=tightening.short, equal=tightening.equal
@@ -59,12 +70,13 @@ def build_paper(
 
 def compile_paper(instance: Instance, tightening: Tightening, *, quadratic: bool) -> CompiledModel:
     """Build and compile; see `build_paper`."""
-    model = build_paper(instance, tightening, quadratic=quadratic)
+    with templates():
+        model = build_paper(instance, tightening, quadratic=quadratic)
     return compile_model(model, implied=("y", "p"))
 
 
 def paper_sizes(instance: Instance, tightening: Tightening = Tightening()) -> list[Size]:
     """Return the sizes of both forms; see `linked_sizes`."""
     overlaps = len(tightening.equal) * len(tightening.features)
-    rows = 1 + len(tightening.short) + overlaps + len(tightening.equal)
+    rows = 1 + instance.n_classes + len(tightening.short) + overlaps + len(tightening.equal)
     return linked_sizes(instance, overlaps, rows)

@@ -1,15 +1,30 @@
-"""The parts that formulations share: the data of an instance, variables, constraints, objective."""
+"""The parts that formulations share: the data of an instance, variables, constraints, objective.
+
+Rules loop over sets only inside `sum`, so that Pyomo can keep them as templates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.base.param import IndexedParam
 
 from qpopt.models.compiled import Size
 from qpopt.problem.instance import Instance
+
+
+class Table(IndexedParam):  # type: ignore[misc]
+    """A Param that takes its values as they are: an instance has checked them already."""
+
+    def construct(self, data: Any = None) -> None:
+        """Take the values."""
+        for members in self._anonymous_sets or ():
+            members.construct()
+        self._data, self._constructed = {} if data is None else data, True
 
 
 def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
@@ -20,13 +35,13 @@ def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
     """
     model.n_select = pyo.Param(within=pyo.PositiveIntegers)
     model.n_per_class = pyo.Param(within=pyo.PositiveIntegers)
-    model.classes = pyo.Set()
-    model.features = pyo.Set()
+    model.classes = pyo.Set(dimen=1)
+    model.features = pyo.Set(dimen=1)
     model.pairs = pyo.Set(dimen=2)
-    model.included = pyo.Set(within=model.features)
-    model.excluded = pyo.Set(within=model.features)
-    model.similarity = pyo.Param(model.classes, model.features)
-    model.redundancy = pyo.Param(model.pairs)
+    model.included = pyo.Set(within=model.features, dimen=1)
+    model.excluded = pyo.Set(within=model.features, dimen=1)
+    model.similarity = Table(model.classes, model.features)
+    model.redundancy = Table(model.pairs)
     model.bias = pyo.Param(model.features)
     model.s = pyo.Var(
         model.features,
@@ -34,17 +49,12 @@ def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
         bounds=lambda m, d: (int(d in m.included), int(d not in m.excluded)),
     )
     model.w = pyo.Var(model.classes, model.features, domain=pyo.Binary)
-    model.selected = pyo.Constraint(rule=lambda m: pyo.quicksum(m.s.values()) == m.n_select)
-    if quadratic:
-        model.charges = pyo.Expression(
-            rule=lambda m: pyo.quicksum(m.redundancy[d, e] * m.s[d] * m.s[e] for d, e in m.pairs)
-        )
-    else:
+    model.selected = pyo.Constraint(rule=lambda m: sum(m.s[d] for d in m.features) == m.n_select)
+    if not quadratic:
         model.y = pyo.Var(model.pairs, bounds=(0, 1))
         model.charged = pyo.Constraint(
             model.pairs, rule=lambda m, d, e: m.y[d, e] >= m.s[d] + m.s[e] - 1
         )
-        model.charges = pyo.Expression(rule=lambda m: pyo.sum_product(m.redundancy, m.y))
 
 
 def declare_linked(model: pyo.AbstractModel) -> None:
@@ -52,13 +62,22 @@ def declare_linked(model: pyo.AbstractModel) -> None:
     model.linked = pyo.Constraint(
         model.classes, model.features, rule=lambda m, c, d: m.w[c, d] <= m.s[d]
     )
-    declare_objective(model, lambda m: pyo.sum_product(m.similarity, m.w))
+    declare_objective(model, lambda m, c, d: m.w[c, d])
 
 
-def declare_objective(model: pyo.AbstractModel, similarity: Callable[[Any], Any]) -> None:
-    """Declare Z, to be maximised, by the similarity that the formulation counts."""
+def declare_objective(model: pyo.AbstractModel, assigned: Callable[[Any, Any, Any], Any]) -> None:
+    """Declare Z, to be maximised, by what tells that a class has a feature and it is selected."""
+
+    def charged(m: Any, d: Any, e: Any) -> Any:
+        return m.y[d, e] if hasattr(m, "y") else m.s[d] * m.s[e]
+
     model.objective = pyo.Objective(
-        rule=lambda m: similarity(m) - m.charges + pyo.sum_product(m.bias, m.s), sense=pyo.maximize
+        rule=lambda m: (
+            sum(m.similarity[c, d] * assigned(m, c, d) for c in m.classes for d in m.features)
+            - sum(m.redundancy[d, e] * charged(m, d, e) for d, e in m.pairs)
+            + sum(m.bias[d] * m.s[d] for d in m.features)
+        ),
+        sense=pyo.maximize,
     )
 
 
@@ -67,7 +86,7 @@ def declare_overlaps(model: pyo.AbstractModel) -> None:
 
     The product w_cd w_c'd is a variable p of its own, pushed up by p ≥ w_cd + w_c'd − 1.
     """
-    model.gamma = pyo.Set(within=model.features)
+    model.gamma = pyo.Set(within=model.features, dimen=1)
     model.equal = pyo.Set(dimen=2)
     model.p = pyo.Var(model.equal, model.gamma, bounds=(0, 1))
     model.both = pyo.Constraint(
@@ -77,19 +96,20 @@ def declare_overlaps(model: pyo.AbstractModel) -> None:
     )
     model.distinct = pyo.Constraint(
         model.equal,
-        rule=lambda m, c, other: (
-            pyo.quicksum(m.p[c, other, d] for d in m.gamma) <= m.n_per_class - 1
-        ),
+        rule=lambda m, c, other: sum(m.p[c, other, d] for d in m.gamma) <= m.n_per_class - 1,
     )
 
 
 def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -> pyo.ConcreteModel:
     """Fill an abstract model with the data of an instance, and further sets by their names."""
     pairs, redundancies = instance.redundant_pairs()
+    similarities = instance.A.ravel().tolist()
+    # Every number is one object, however often it occurs.
+    classes, features = list(range(instance.n_classes)), list(range(instance.n_features))
     sets |= {
-        "classes": range(instance.n_classes),
-        "features": range(instance.n_features),
-        "pairs": [(d, e) for d, e in pairs.tolist()],
+        "classes": classes,
+        "features": features,
+        "pairs": [(features[d], features[e]) for d, e in pairs.tolist()],
         "included": instance.include,
         "excluded": instance.exclude,
     }
@@ -97,11 +117,7 @@ def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -
     data |= {
         "n_select": {None: instance.n_select},
         "n_per_class": {None: instance.n_per_class},
-        "similarity": {
-            (c, d): value
-            for c, row in enumerate(instance.A.tolist())
-            for d, value in enumerate(row)
-        },
+        "similarity": dict(zip(product(classes, features), similarities, strict=True)),
         "redundancy": dict(zip(data["pairs"][None], redundancies.tolist(), strict=True)),
         "bias": dict(enumerate(instance.b.tolist())),
     }

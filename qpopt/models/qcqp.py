@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
 from qpopt.models.parts import build, declare, declare_objective
+from qpopt.models.templates import templates
 from qpopt.problem.instance import Instance
 
 
@@ -24,23 +25,23 @@ def build_qcqp(instance: Instance) -> pyo.ConcreteModel:
     model.class_pairs = pyo.Set(dimen=2)
     model.per_class = pyo.Constraint(
         model.classes,
-        rule=lambda m, c: pyo.quicksum(m.w[c, d] * m.s[d] for d in m.features) == m.n_per_class,
+        rule=lambda m, c: sum(m.w[c, d] * m.s[d] for d in m.features) == m.n_per_class,
     )
     model.distinct = pyo.Constraint(
         model.class_pairs,
         rule=lambda m, c, other: (
-            pyo.quicksum(m.w[c, d] * m.w[other, d] for d in m.features) <= m.n_per_class - 1
+            sum(m.w[c, d] * m.w[other, d] for d in m.features) <= m.n_per_class - 1
         ),
     )
-    declare_objective(
-        model, lambda m: pyo.quicksum(m.similarity[c, d] * w * m.s[d] for (c, d), w in m.w.items())
-    )
+    declare_objective(model, lambda m, c, d: m.w[c, d] * m.s[d])
     return build(model, instance, class_pairs=combinations(range(instance.n_classes), 2))
 
 
 def compile_qcqp(instance: Instance) -> CompiledModel:
     """Build and compile; see `build_qcqp`."""
-    return compile_model(build_qcqp(instance))
+    with templates():
+        model = build_qcqp(instance)
+    return compile_model(model)
 
 
 def qcqp_sizes(instance: Instance) -> list[Size]:

@@ -39,7 +39,13 @@ def scale_bias(raw: NDArray[np.float64], bias_scale: float) -> ScaledBias:
     """
     lower, upper = np.percentile(raw, [25, 75])
     reach = 1.5 * (upper - lower)
-    clipped = np.clip(raw, lower - reach, upper + reach)
+    return centred_bias(raw, np.clip(raw, lower - reach, upper + reach), bias_scale)
+
+
+def centred_bias(
+    raw: NDArray[np.float64], clipped: NDArray[np.float64], bias_scale: float
+) -> ScaledBias:
+    """Centre and scale what clipping left of a raw bias; see `scale_bias`."""
     outliers = np.flatnonzero(clipped != raw)
     centred = clipped - fsum(clipped.tolist()) / len(clipped)
     largest = float(np.abs(centred).max())

@@ -13,6 +13,7 @@ from qpopt.errors import InvalidInstance
 from qpopt.io.json_values import freeze
 from qpopt.preprocessing.bias import scale_bias
 from qpopt.preprocessing.epsilon import clique_threshold
+from qpopt.preprocessing.published_bias import PublishedBias
 from qpopt.preprocessing.redundancy import redundancy as cosine_redundancy
 from qpopt.preprocessing.sharing import sharing_advice
 from qpopt.problem import validation
@@ -28,7 +29,7 @@ logger = logging.getLogger("qpopt")
 
 def prepare(
     A: ArrayLike,
-    b: ArrayLike | None = None,
+    b: ArrayLike | PublishedBias | None = None,
     *,
     n_select: int,
     n_per_class: int,
@@ -51,7 +52,8 @@ def prepare(
     A
         Raw similarity, classes × features, for example Pearson correlations.
     b
-        Raw bias, one value per feature; None for no bias.
+        Raw bias, one value per feature; None for no bias. A `qpopt.preprocessing.PublishedBias`
+        brings its own way of clipping outliers.
     n_select, n_per_class
         How many features to select, and how many of them every class gets. With `n_select` well
         below the number of classes every feature serves several; a warning says where few do.
@@ -88,15 +90,15 @@ def prepare(
     """
     raw = validation.matrix("A", A)
     n_classes, n_features = raw.shape
-    n_select, n_per_class, included, excluded = validation.check_counts(
-        n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
-    )
     if n_classes > MANY_CLASSES * n_features:
         logger.warning(
             "A has %d classes (rows) and only %d features (columns); is it transposed?",
             n_classes,
             n_features,
         )
+    n_select, n_per_class, included, excluded = validation.check_counts(
+        n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
+    )
     if advice := sharing_advice(n_classes, n_select, n_per_class):
         logger.warning("%s", advice)
     check_scales(bias_scale=bias_scale, redundancy=redundancy, epsilon=epsilon, seed=seed)
@@ -117,10 +119,10 @@ def prepare(
     }
     start = tuple(hint)
     if isinstance(epsilon, str):
-        found = clique_threshold(R, n_select, include=included, exclude=excluded, seed=int(seed))
-        record["epsilon"], record["clique"] = found.epsilon, found.clique
-        record["epsilon_proven"] = found.proven
-        start = start or tuple(found.clique.tolist())
+        clique = clique_threshold(R, n_select, include=included, exclude=excluded, seed=int(seed))
+        record["epsilon"], record["clique"] = clique.epsilon, clique.clique
+        record["epsilon_proven"] = clique.proven
+        start = start or tuple(clique.clique.tolist())
     else:
         record["epsilon"] = None if epsilon is None else float(epsilon)
     if record["epsilon"] is not None:
@@ -132,9 +134,11 @@ def prepare(
     )
     bias: NDArray[np.float64] = np.zeros(n_features)
     if b is not None:
-        bias, record["bias_outliers"], record["bias_factor"] = scale_bias(
-            validation.vector("b", b, n_features), bias_scale
-        )
+        if isinstance(b, PublishedBias):
+            found = b.scaled(n_features, bias_scale)
+        else:
+            found = scale_bias(validation.vector("b", b, n_features), bias_scale)
+        bias, record["bias_outliers"], record["bias_factor"] = found
     _warn(record, b is not None)
 
     return Instance(

@@ -106,19 +106,22 @@ def bound(
             on_event=on_event,
             scaling=scaling,
         )
-        proof = Proof(incumbent)
-        incumbent.run(lambda: proof.run(_phases(scaling.instance, kind)))
+        phases = _phases(scaling.instance, kind)
+        # Cliques have no place in a certificate.
+        proof = Proof(incumbent, recorded=kind != "cliques")
+        incumbent.run(lambda: proof.run(phases))
     known = incumbent.solution()
     certificate = None
-    if proof.root is not None and proof.root.bound <= incumbent.bound:
-        certificate = proof.root.certificate().about(scaling)
+    if proof.record is not None and incumbent.bound < inf:
+        found = Certificate.of(proof.record, incumbent.objective, incumbent.bound)
+        certificate = found.about(scaling) if found.bound < inf else None
     value, trace = inf if known.bound is None else known.bound, tuple(known.trace)
     interrupted = incumbent.interrupted
     return Bound(value, kind, known.seconds, trace, proof.n_free, certificate, interrupted)
 
 
 def _phases(instance: Instance, kind: str) -> list[Callable[[Proof], None]]:
-    root = Root(certified=True, branches=False)
+    root = Root(branches=False)
     if kind == "semidefinite" or not subproblem(instance).n_select:
         return [root]
     if kind == "best" and instance.R.any():

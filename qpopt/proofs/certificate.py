@@ -6,12 +6,14 @@ free, thresholds, multipliers and a matrix B, from which a bound follows by arit
 better solution contains and includes those that every better one contains. Between the steps the
 selections may be split into parts, which follow one another as in a depth-first walk: a `Split`
 goes on with the part that contains a feature, and an `End` with the part that was split off last.
+What a MIP solver has decided is a `Claim`: named, and never counted as proven.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from os import PathLike
 from typing import Any
 
@@ -23,79 +25,11 @@ from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.scaling import Scaling
-from qpopt.problem.subproblem import Floats, Indices
-from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
-from qpopt.verification.certificate_check import End, Split
+from qpopt.proofs.record import Item, Record
+from qpopt.relaxations.step import Step
+from qpopt.verification.certificate_check import Claim, End, Split
 
 SPLIT_FIELDS = SplitThresholdCuts._fields
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One step of a proof.
-
-    Parameters
-    ----------
-    free, included
-        The features that may be selected, and those that are, as this step begins.
-    splits, groups
-        Cuts on what single classes, and what several classes together, gain at the most.
-    y, t
-        Multipliers of Xe = n_select · diag(X) and tr X = n_select.
-    cuts, multipliers
-        Cuts on X, whose features are positions among `free`, and their multipliers.
-    B
-        The matrix that is shown to be nearly positive semidefinite.
-    removed, forced
-        Features that this step excludes from, and includes in, every better solution.
-    points
-        For every feature in `removed`, a point that proves it (see `qpopt.relaxations.fixing`);
-        all 0 where the rows of M + B are enough.
-    """
-
-    free: Indices
-    included: Indices
-    splits: SplitThresholdCuts
-    groups: Sequence[Group]
-    y: NDArray[np.float64]
-    t: float
-    cuts: Sequence[QuadricCut]
-    multipliers: NDArray[np.float64]
-    B: Floats
-    removed: Indices
-    forced: Indices
-    points: Floats
-
-    @classmethod
-    def of(
-        cls, current: SemidefiniteRelaxation, removed: Indices, forced: Indices, points: Floats
-    ) -> Step:
-        """Return what an iterate proves, and what follows for single features."""
-        admm, sub = current.admm, current.sub
-        n = sub.n_free
-        useful = [] if admm is None else admm.cuts.useful()
-        return cls(
-            free=sub.free,
-            included=sub.included,
-            splits=current.class_cuts,
-            groups=list(current.groups),
-            y=np.zeros(n) if admm is None else admm.y.copy(),
-            t=0.0 if admm is None else admm.t,
-            cuts=[] if admm is None else [admm.cuts.cuts[r] for r in useful],
-            multipliers=np.zeros(0) if admm is None else admm.cuts.multipliers[useful],
-            B=np.zeros((n, n)) if admm is None else admm.symmetric_S(),
-            removed=removed,
-            forced=forced,
-            points=points,
-        )
-
-    @classmethod
-    def of_one(cls, selection: Indices) -> Step:
-        """Return the step for what is left when only one selection is possible."""
-        none, zero = selection[:0], np.zeros(0)
-        splits = SplitThresholdCuts(none, none, zero, zero, zero)
-        matrix = np.zeros((0, 0))
-        return cls(none, selection, splits, [], zero, 0.0, [], zero, matrix, none, none, matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +41,12 @@ class Certificate:
     fingerprint
         The fingerprint of the instance.
     bound
-        What is proven.
+        What is proven, if the claims of solvers, where there are any, are right.
     objective
         The Z of a known solution, which steps that remove features refer to; −inf without one.
     steps
-        The proof: steps, splits and ends of parts. Parts that have no end are left as they are.
+        The proof: steps, splits, claims and ends of parts. Parts that have no end are left as they
+        are.
     exponent, class_offsets, feature_offset
         The steps are about (A − class_offsets, R, b − feature_offset) · 2^exponent, which is what
         was worked on (see `qpopt.problem.scaling`); None where nothing was taken out of A and b.
@@ -120,10 +55,30 @@ class Certificate:
     fingerprint: str
     bound: float
     objective: float
-    steps: tuple[Step | Split | End, ...]
+    steps: tuple[Item, ...]
     exponent: int = 0
     class_offsets: NDArray[np.float64] | None = None
     feature_offset: float = 0.0
+
+    @classmethod
+    def of(cls, record: Record, objective: float, bound: float = inf) -> Certificate:
+        """Return what the record of a proof shows.
+
+        Parameters
+        ----------
+        record
+            The record.
+        objective
+            The Z of the best solution known.
+        bound
+            What has been proven, by whatever means; the certificate may show less.
+        """
+        known = max(bound, objective)
+        items = [item for item, _ in record.items(known)]
+        while items and items[-1] == End(enumerated=False):
+            items.pop()
+        shown = record.bound(objective, known)
+        return cls(record.instance.fingerprint, shown, objective, tuple(items))
 
     def about(self, scaling: Scaling) -> Certificate:
         """Return the same proof as one about the instance that was asked about."""
@@ -139,36 +94,17 @@ class Certificate:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the certificate to one compressed .npz file."""
-        arrays: dict[str, Any] = {}
+        steps, arrays = packed(self.steps)
         meta = {
             "fingerprint": self.fingerprint,
             "bound": self.bound,
             "objective": None if self.objective == -np.inf else self.objective,
             "exponent": self.exponent,
             "feature_offset": self.feature_offset,
-            "steps": [_record(step) for step in self.steps],
+            "steps": steps,
         }
         if self.class_offsets is not None:
             arrays["class_offsets"] = self.class_offsets
-        for number, step in enumerate(self.steps):
-            if not isinstance(step, Step):
-                continue
-            sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
-            members = [d for cut in step.cuts for d in cut.plus + cut.minus]
-            entries = {
-                "free": step.free,
-                "included": step.included,
-                "y": step.y,
-                "cuts": np.array(sizes, dtype=np.int64).reshape(-1, 3),
-                "members": np.array(members, dtype=np.int64),
-                "multipliers": step.multipliers,
-                "B": step.B[np.triu_indices(len(step.B))],
-                "removed": step.removed,
-                "forced": step.forced,
-                "points": step.points,
-            }
-            entries |= {f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS}
-            arrays |= {f"step{number}_{name}": array for name, array in entries.items()}
         save_archive(path, "certificate", meta, arrays)
 
     @classmethod
@@ -181,9 +117,7 @@ class Certificate:
             If the file is missing, damaged or not a certificate.
         """
         with opened_archive(path, "certificate") as (archive, meta):
-            steps = tuple(
-                _step(archive, number, record) for number, record in enumerate(meta["steps"])
-            )
+            steps = unpacked(archive, meta["steps"])
             objective = -np.inf if meta["objective"] is None else _real(meta["objective"])
             return cls(
                 _text(meta["fingerprint"]),
@@ -196,17 +130,53 @@ class Certificate:
             )
 
 
-def _record(step: Step | Split | End) -> dict[str, Any]:
-    """Return what JSON holds of a step."""
-    if isinstance(step, Split):
-        return {"split": step.feature}
-    if isinstance(step, End):
-        return {"enumerated": step.enumerated}
+def packed(items: Iterable[Item]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return what JSON holds of each item, and the arrays of all steps by name."""
+    records: list[dict[str, Any]] = []
+    arrays: dict[str, Any] = {}
+    for number, item in enumerate(items):
+        records.append(_record(item))
+        if isinstance(item, Step):
+            arrays |= {f"step{number}_{name}": array for name, array in _arrays(item).items()}
+    return records, arrays
+
+
+def unpacked(archive: Any, records: Sequence[Any]) -> tuple[Item, ...]:
+    """Return the items that `packed` took apart; a damaged one raises what Python raises."""
+    return tuple(_item(archive, number, record) for number, record in enumerate(records))
+
+
+def _record(item: Item) -> dict[str, Any]:
+    if isinstance(item, Split):
+        return {"split": item.feature}
+    if isinstance(item, End):
+        return {"enumerated": item.enumerated}
+    if isinstance(item, Claim):
+        return {"solver": item.solver, "bound": item.bound}
     groups = [
         [value.tolist() if isinstance(value, np.ndarray) else value for value in group]
-        for group in step.groups
+        for group in item.groups
     ]
-    return {"t": step.t, "groups": groups}
+    return {"t": item.t, "groups": groups}
+
+
+def _arrays(step: Step) -> dict[str, Any]:
+    sizes = [(cut.level, len(cut.plus), len(cut.minus)) for cut in step.cuts]
+    members = [d for cut in step.cuts for d in cut.plus + cut.minus]
+    return {
+        "free": step.free,
+        "included": step.included,
+        "y": step.y,
+        "cuts": np.array(sizes, dtype=np.int64).reshape(-1, 3),
+        "members": np.array(members, dtype=np.int64),
+        "multipliers": step.multipliers,
+        "B": step.B[np.triu_indices(len(step.B))],
+        "removed": step.removed,
+        "forced": step.forced,
+        "watched": step.watched,
+        "points": step.points,
+        **{f"split_{name}": getattr(step.splits, name) for name in SPLIT_FIELDS},
+    }
 
 
 def _group(record: Any) -> Group:
@@ -252,11 +222,13 @@ def _cuts(sizes: Any, members: list[int]) -> list[QuadricCut]:
     return cuts
 
 
-def _step(archive: Any, number: int, record: Any) -> Step | Split | End:
+def _item(archive: Any, number: int, record: Any) -> Item:
     if "split" in record:
         return Split(_whole(record["split"]))
     if "enumerated" in record:
         return End(record["enumerated"] is True)
+    if "solver" in record:
+        return Claim(_text(record["solver"]), _real(record["bound"]))
 
     def read(name: str) -> Any:
         return archive[f"step{number}_{name}"]
@@ -280,5 +252,6 @@ def _step(archive: Any, number: int, record: Any) -> Step | Split | End:
         B=B,
         removed=read("removed"),
         forced=read("forced"),
+        watched=read("watched"),
         points=read("points"),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from os import PathLike
@@ -13,12 +15,15 @@ from numpy.typing import NDArray
 
 from qpopt.errors import InvalidFile
 from qpopt.io.archive import opened_archive, save_archive
+from qpopt.io.json_values import plain
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling
 from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices, Part
+from qpopt.proofs.certificate import packed, unpacked
+from qpopt.proofs.record import Record
 
 OUT, FREE, IN = 0, 1, 2
 
@@ -38,6 +43,8 @@ class Checkpoint:
         The best solution known, and its Z.
     parts
         Whatever is in none of them is no better than `best`.
+    record
+        How that is proven, where it has been recorded.
     """
 
     fingerprint: str
@@ -45,6 +52,7 @@ class Checkpoint:
     best: Candidate
     objective: float
     parts: tuple[Part, ...]
+    record: Record | None = None
 
     def about(self, scaling: Scaling) -> Checkpoint:
         """Return the same about the instance that was asked about, which is what is saved."""
@@ -57,7 +65,9 @@ class Checkpoint:
         )
 
     def into(self, scaling: Scaling) -> Checkpoint:
-        """Return the same about the instance that is worked on."""
+        """Return the same about the instance that is worked on, as the record is already."""
+        if self.record is not None:
+            self.record.instance = scaling.instance
         parts = (part._replace(bound=scaling.bound_into(part.bound)) for part in self.parts)
         return replace(
             self,
@@ -68,16 +78,23 @@ class Checkpoint:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the checkpoint to one compressed .npz file."""
-        meta = {"fingerprint": self.fingerprint, "objective": self.objective}
         state = np.full((len(self.parts), self.n_features), OUT, dtype=np.int8)
         for row, part in zip(state, self.parts, strict=True):
             row[part.free] = FREE
             row[part.included] = IN
-        bounds = np.array([part.bound for part in self.parts], dtype=np.float64)
-        selection = np.asarray(self.best.selection, dtype=np.int64)
-        seal = _seal(self.fingerprint, self.objective, state, bounds, selection)
-        arrays = {"state": state, "bounds": bounds, "selection": selection}
-        save_archive(path, "checkpoint", {**meta, "seal": seal}, arrays)
+        arrays: dict[str, Any] = {
+            "state": state,
+            "bounds": np.array([part.bound for part in self.parts], dtype=np.float64),
+            "selection": np.asarray(self.best.selection, dtype=np.int64),
+        }
+        meta: dict[str, Any] = {"fingerprint": self.fingerprint, "objective": self.objective}
+        if self.record is not None:
+            items, values = zip(*self.record.items(), strict=True)
+            meta["record"], steps = packed(items)
+            meta["full"] = self.record.full
+            arrays |= {**steps, "values": np.array(values, dtype=np.float64)}
+        meta = plain(meta)
+        save_archive(path, "checkpoint", {**meta, "seal": _seal(meta, arrays)}, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str], instance: Instance) -> Checkpoint | None:
@@ -96,16 +113,17 @@ class Checkpoint:
                     f"{path} is the checkpoint of another instance; name another file to begin "
                     "anew."
                 )
-            claimed, seal = meta["objective"], meta.get("seal")
-            state, bounds, selection = (archive[one] for one in ("state", "bounds", "selection"))
+            claimed, arrays = meta["objective"], {name: archive[name] for name in archive.files}
+            state, bounds, selection = (arrays[one] for one in ("state", "bounds", "selection"))
             typed = type(claimed) is float and _fits(instance, state, bounds, selection)
             if not typed:
                 raise InvalidFile(f"{path} is damaged: its content does not fit together.")
-            # What a checkpoint leaves out counts as decided, and nothing in it proves that.
-            if seal != _seal(meta["fingerprint"], claimed, state, bounds, selection):
+            # What a checkpoint leaves out counts as decided, and nothing in parts proves that.
+            if meta.get("seal") != _seal(meta, arrays):
                 raise InvalidFile(
                     f"{path} was changed after it was written; name another file to begin anew."
                 )
+            record = _record(instance, meta, arrays)
         best = _solution(instance, selection)
         if best is None:
             raise InvalidFile(f"{path} is damaged: its selection is none of this instance.")
@@ -124,21 +142,42 @@ class Checkpoint:
                 wrong = "holds selections of an earlier one"
             if wrong:
                 raise InvalidFile(f"{path} is damaged: part {number} {wrong}.")
-        return cls(instance.fingerprint, instance.n_features, best, objective, parts)
+        if record is not None and not record.full and not _known(record, parts):
+            raise InvalidFile(f"{path} is damaged: its parts are not those of its proof.")
+        return cls(instance.fingerprint, instance.n_features, best, objective, parts, record)
 
 
-def _seal(
-    fingerprint: str,
-    objective: float,
-    state: NDArray[np.int8],
-    bounds: NDArray[np.float64],
-    selection: Indices,
-) -> str:
+def _seal(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Return a digest of the content, which tells whether it was changed."""
-    digest = sha256(f"{fingerprint} {float(objective)!r} {state.shape}".encode())
-    for array in (state, bounds, selection):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    values = {name: meta.get(name) for name in ("fingerprint", "objective", "record", "full")}
+    digest = sha256(json.dumps(values, sort_keys=True).encode())
+    for name in sorted(set(arrays) - {"meta"}):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def _record(
+    instance: Instance, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> Record | None:
+    """Return the record, if there is one; of a damaged one, what Python raises."""
+    if meta.get("record") is None:
+        return None
+    items = unpacked(arrays, meta["record"])
+    record = Record.of(instance, zip(items, arrays["values"].tolist(), strict=True))
+    record.room.full = meta["full"] is True
+    return record
+
+
+def _known(record: Record, parts: Sequence[Part]) -> bool:
+    """Tell whether parts are open ones of a record."""
+    recorded = {_key(leaf.part) for leaf in record.open()}
+    return all(_key(part) in recorded for part in parts)
+
+
+def _key(part: Part) -> tuple[bytes, bytes]:
+    return part.free.tobytes(), part.included.tobytes()
 
 
 def _fits(

@@ -16,6 +16,7 @@ from qpopt.errors import InvalidFile
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.params import ProofParams, Share
+from qpopt.proofs.record import Record, RecordedPart
 from qpopt.proofs.root import RootBound
 from qpopt.proofs.tree import Tree
 
@@ -35,12 +36,16 @@ class Proof:
         Where `save` saves to, and the run now and then.
     params
         How time is divided.
+    recorded
+        Whether to keep what a certificate needs; a proof that began so always goes on so.
 
     Attributes
     ----------
     parts
         What is open: nothing outside them is better than the incumbent. Always replaced as a
         whole: an interruption must not find features in no part at all.
+    record
+        How everything is proven; None where that is not kept.
     root, tree
         What the phases of these names work on, once they have begun.
     """
@@ -52,6 +57,7 @@ class Proof:
         *,
         checkpoint: str | PathLike[str] | None = None,
         params: ProofParams = DEFAULTS,
+        recorded: bool = False,
     ) -> None:
         self.instance = incumbent.instance
         self.incumbent = incumbent
@@ -60,8 +66,13 @@ class Proof:
         self.tree: Tree | None = None
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
+        most_bytes = params.certificate_megabytes * 2**20
+        self.record = Record(self.instance, most_bytes) if recorded else None
         if reached is not None:
             self.parts = reached.parts
+            self.record = reached.record
+            if self.record is not None:
+                self.record.room.most = most_bytes
         self._reached = reached
         self._checkpoint = checkpoint
         self._saved_at = 0.0
@@ -87,6 +98,29 @@ class Proof:
         """How many features are undecided in some part."""
         return len({d for part in self.parts for d in part.free.tolist()})
 
+    @property
+    def recording(self) -> Record | None:
+        """The record, as long as there is one that everything goes into."""
+        return None if self.record is None or self.record.full else self.record
+
+    @property
+    def leaf(self) -> RecordedPart | None:
+        """The record of the only part that is open, if there is one."""
+        leaves = [] if self.recording is None else self.recording.open()
+        if len(leaves) > 1:
+            leaves = [leaf for leaf in leaves if leaf.part.bound > self.incumbent.objective]
+        return leaves[0].record if len(leaves) == 1 else None
+
+    def open(self) -> list[tuple[Part, RecordedPart | None]]:
+        """Return what is open now, each part with its record, if there is one."""
+        if self.recording is None:
+            parts = self.parts if self.tree is None else self.tree.parts
+            return [(part, None) for part in parts]
+        # Whatever is in the record has been decided, also where an interruption came at once.
+        leaves = self.recording.open() if self.parts else []
+        objective = self.incumbent.objective
+        return [(leaf.part, leaf.record) for leaf in leaves if leaf.part.bound > objective]
+
     def narrow(self, free: Indices, included: Indices) -> None:
         """Go on with one part: nothing outside it is better than the incumbent."""
         self.parts = (Part(free, included, self.incumbent.bound),)
@@ -94,7 +128,8 @@ class Proof:
     def pause(self) -> bool:
         """Save if it is time to; tell whether the time limit is reached."""
         # The first bound is kept at once, whatever comes after it.
-        first = not self._bound_saved and self.incumbent.bound < inf
+        known = self.incumbent.best is not None and self.incumbent.bound < inf
+        first = known and not self._bound_saved
         seconds = self.incumbent.clock.seconds
         if first or seconds > self._saved_at + self.params.seconds_between_saves:
             self._bound_saved = self._bound_saved or first
@@ -119,18 +154,14 @@ class Proof:
         )
         if best is None or before_resuming or self._checkpoint is None:
             return
-        if self.tree is not None:
-            parts = self.tree.parts
-        elif bound <= self.incumbent.objective:
-            parts = ()
-        else:
-            parts = tuple(part._replace(bound=min(part.bound, bound)) for part in self.parts)
+        open_ = self.open() if bound > self.incumbent.objective else []
+        parts = [part._replace(bound=min(part.bound, bound)) for part, _ in open_]
         # A part whose features were decided against each other holds nothing.
         n_select = self.instance.n_select
         kept = (part for part in parts if 0 <= n_select - len(part.included) <= len(part.free))
         fingerprint, n_features = self.instance.fingerprint, self.instance.n_features
         objective = self.incumbent.objective
-        reached = Checkpoint(fingerprint, n_features, best, objective, tuple(kept))
+        reached = Checkpoint(fingerprint, n_features, best, objective, tuple(kept), self.record)
         reached.about(self.incumbent.scaling).save(self._checkpoint)
 
     def _resume(self, reached: Checkpoint) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 
@@ -15,13 +15,22 @@ from qpopt.models.compact import compact_sizes
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices, Subproblem
+from qpopt.proofs.record import RecordedPart
+
+SOLVER = "HiGHS"
+"""Gets what is left where that is small: it is always there."""
 
 Finish = Callable[[Incumbent], None]
 """Builds the model of an incumbent's instance and lets a MIP solver work on it."""
 
 
 def hand_over(
-    incumbent: Incumbent, part: Subproblem, limits: Limits, finish: Finish, most_variables: int
+    incumbent: Incumbent,
+    part: Subproblem,
+    limits: Limits,
+    finish: Finish,
+    most_variables: int,
+    record: RecordedPart | None = None,
 ) -> bool:
     """Let the MIP solver look for something better in a part; tell whether it has closed the gap.
 
@@ -36,6 +45,8 @@ def hand_over(
         When to give up, and what lets the solver work.
     most_variables
         Larger models are not handed over.
+    record
+        Gets what the solver says, which nothing shows.
     """
     features = np.union1d(part.free, part.included)
     nothing = not 0 < part.n_select <= part.n_free
@@ -65,7 +76,10 @@ def hand_over(
         inner.bound = inf
     if inner.best is not None:
         incumbent.judge(features[inner.best.selection])
-    incumbent.tighten(max(inner.bound, incumbent.objective))
+    bound = max(inner.bound, incumbent.objective)
+    if record is not None and isfinite(bound):
+        record.claim_that(SOLVER, bound)
+    incumbent.tighten(bound)
     if inner.interrupted:
         raise KeyboardInterrupt
     return incumbent.proven

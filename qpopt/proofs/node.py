@@ -7,10 +7,15 @@ from math import inf
 
 import numpy as np
 
+from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.objective import best_assignment
 from qpopt.problem.subproblem import Indices, Part, Subproblem, subproblem, undecided
+from qpopt.proofs.record import RecordedPart
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.relaxations.step import Decided, Step, decide
+
+WORTH_A_STEP = 0.1
+"""Share of the free features that must be decided at once where the proof is recorded."""
 
 LEAST_PROGRESS = 0.1
 """Share of what is left between bound and objective that a round must close to go on."""
@@ -32,6 +37,8 @@ class Node:
         A bound that is known already, that of the parent for example.
     parent
         An iterate of a larger part to start from; it is copied.
+    record
+        Gets the steps that prove the part; None where nobody asks for them.
     """
 
     def __init__(
@@ -41,11 +48,13 @@ class Node:
         included: Indices,
         bound: float = inf,
         parent: SemidefiniteRelaxation | None = None,
+        record: RecordedPart | None = None,
     ) -> None:
         self.instance = instance
         self.bound = bound
         self.free, self.included = undecided(instance, free, included)
         self.semidefinite: SemidefiniteRelaxation | None = None
+        self.record = record
         self._parent = parent
         self._sub: Subproblem | None = None
 
@@ -96,19 +105,21 @@ class Node:
             current = self._current()
             current.round(stop=stop)
             features, found = current.proof(objective, stop)
+            found_out = decide(self.free, features, objective, found)
+            decides = self._noted(current, found_out, features.value)
             self.bound = min(self.bound, features.value)
-            free = self.free
-            useless = features.with_feature <= objective
-            useless[found.features] = True
-            self._decide(free[useless], free[features.without_feature <= objective])
+            if decides:
+                self._decide(found_out.removed, found_out.forced)
             left = self.bound - objective
             if number >= 3 and before - self.bound < LEAST_PROGRESS * left:
                 break
         chosen = None if self.empty else self.decided
         if chosen is not None:
-            given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
+            given = assign(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self.bound = min(self.bound, value + 1e-12 * max(1.0, abs(value)))
+            if self.record is not None:
+                self.record.close(value)
 
     def split(self) -> tuple[Node, Node]:
         """Return two parts: with and without the feature that the relaxation decides least."""
@@ -117,9 +128,10 @@ class Node:
         d = self.free[int(fraction.argmin())]
         rest = self.free[self.free != d]
         with_feature = np.append(self.included, d)
+        halves = (None, None) if self.record is None else self.record.split(int(d))
         return (
-            Node(self.instance, rest, with_feature, self.bound, current),
-            Node(self.instance, rest, self.included, self.bound, current),
+            Node(self.instance, rest, with_feature, self.bound, current, halves[0]),
+            Node(self.instance, rest, self.included, self.bound, current, halves[1]),
         )
 
     def rounded(self) -> Indices:
@@ -129,6 +141,17 @@ class Node:
         diagonal = np.diagonal(self._current().X)
         best = np.argsort(-diagonal, kind="stable")[: self.n_select]
         return np.union1d(self.included, self.free[best])
+
+    def _noted(self, current: SemidefiniteRelaxation, found: Decided, value: float) -> bool:
+        """Record what an iterate proves; tell whether the features that it decides are to go."""
+        n_decided = len(found.removed) + len(found.forced)
+        if self.record is None or self.record.room.full:
+            return n_decided > 0
+        # Every step that decides something is kept, so it must be worth its bytes.
+        decides = n_decided >= max(1.0, WORTH_A_STEP * len(self.free))
+        if decides or value < self.record.bound:
+            self.record.add(Step.of(current, found if decides else None), value)
+        return decides
 
     def _current(self) -> SemidefiniteRelaxation:
         if self.semidefinite is None:
@@ -141,8 +164,6 @@ class Node:
         return self.semidefinite
 
     def _decide(self, removed: Indices, forced: Indices) -> None:
-        if not len(removed) and not len(forced):
-            return
         if len(np.intersect1d(removed, forced)):
             self.bound = -inf
             return

@@ -178,6 +178,8 @@ class ProofParams:
         The same where no branching follows.
     seconds_between_saves
         How often a checkpoint is written.
+    certificate_megabytes
+        The most that the proof takes for a certificate: what does not fit in is not certified.
     root
         What tunes the root bound.
 
@@ -206,6 +208,7 @@ class ProofParams:
     most_patience: int = 50
     to_the_end: Patience = Patience(12, 1e-6)
     seconds_between_saves: float = 60.0
+    certificate_megabytes: float = 1000.0
     root: RootParams = RootParams()
 
     def __post_init__(self) -> None:

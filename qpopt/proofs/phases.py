@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
@@ -18,9 +17,11 @@ from qpopt.proofs.root import RootBound
 from qpopt.proofs.tree import Tree
 from qpopt.relaxations.linear import LinearRelaxation
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.relaxations.step import decide
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Relaxation, enumerate_part, n_selections
 from qpopt.search.local_search import search
+from qpopt.verification.enumeration_check import MOST_SELECTIONS
 
 FEW_SELECTIONS = 10**8
 """Below this, looking at all selections takes no longer than a search."""
@@ -92,14 +93,19 @@ class Linear:
         more = True
         while True:
             found, objective = relaxation.value(), incumbent.objective
-            incumbent.tighten(found.value)
-            undecided = (found.with_feature > objective) & (found.without_feature > objective)
-            forced = sub.free[found.without_feature <= objective]
-            proof.narrow(sub.free[undecided], np.union1d(sub.included, forced))
+            decided = decide(sub.free, found, objective)
+            leaf = proof.leaf
+            if leaf is None or found.value < leaf.bound:
+                if leaf is not None:
+                    leaf.begin_anew(relaxation.step(decided), found.value)
+                incumbent.tighten(found.value)
+                free = np.setdiff1d(sub.free, np.concatenate([decided.removed, decided.forced]))
+                proof.narrow(free, np.union1d(sub.included, decided.forced))
             proof.pause()
             if not more or clock.over:
                 return
-            more = relaxation.advance(max(0.1, inf if clock.remaining is None else clock.remaining))
+            remaining = clock.remaining
+            more = relaxation.advance(None if remaining is None else max(0.1, remaining))
 
 
 @dataclass(frozen=True)
@@ -127,21 +133,23 @@ class Root:
 
     Parameters
     ----------
-    certified
-        Whether the bound must stand for itself, without what other phases decided.
     branches
         Whether branching follows: then it ends as soon as that pays.
     """
 
-    certified: bool = False
     branches: bool = True
 
     def __call__(self, proof: Proof) -> None:
         """Improve the bound until nothing is left, time is up, or something else pays more."""
         params = proof.params
-        # A certificate has no words for what the linear relaxation has decided.
-        free, included = (None, None) if self.certified else proof.parts[0][:2]
-        root = RootBound(proof.instance, free=free, included=included, params=params.root)
+        (part,) = proof.parts
+        root = RootBound(
+            proof.instance,
+            free=part.free,
+            included=part.included,
+            params=params.root,
+            record=proof.leaf,
+        )
         proof.root = root
         if not self.branches:
             _improve(proof, root, params.to_the_end)
@@ -180,10 +188,10 @@ class Branch:
             return
         bound = proof.incumbent.bound
         nodes = [
-            Node(proof.instance, part.free, part.included, min(part.bound, bound), start)
-            for part in proof.parts
+            Node(proof.instance, part.free, part.included, min(part.bound, bound), start, record)
+            for part, record in proof.open()
         ]
-        most_selections = proof.params.most_selections if self.enumerates else 0
+        most_selections = _most_selections(proof) if self.enumerates else 0
         proof.tree = Tree(proof.incumbent, nodes, most_selections)
         proof.tree.run(proof.pause)
 
@@ -204,17 +212,25 @@ class Branch:
         )
 
 
+def _most_selections(proof: Proof) -> int:
+    """Return how few selections a part must have to be looked at one by one."""
+    most = proof.params.most_selections
+    return most if proof.recording is None else min(most, MOST_SELECTIONS + 1)
+
+
 def _look_at_all(
     proof: Proof, rest: Subproblem, relaxation: Relaxation | None, share: Share
 ) -> bool:
     """Look at all selections that are left, if they are few; tell whether all were."""
-    few = n_selections(rest) < proof.params.most_selections
+    few = n_selections(rest) < _most_selections(proof)
     if not few or not 0 < rest.n_select <= rest.n_free:
         return False
     note = f"looking at all selections of {rest.n_free} features"
     proof.incumbent.enter(Phase.ENUMERATION, note)
     done = enumerate_part(proof.incumbent, rest, proof.time(share), relaxation)
     if done:
+        if proof.leaf is not None:
+            proof.leaf.close(proof.incumbent.objective)
         proof.incumbent.tighten(proof.incumbent.objective)
     return done
 
@@ -225,7 +241,8 @@ def _hand_over(proof: Proof, rest: Subproblem, finish: Finish, share: Share) -> 
     What is better by less than the gap may still be there, so the part stays open.
     """
     limits = proof.incumbent.clock.share(*share)
-    return hand_over(proof.incumbent, rest, limits, finish, proof.params.most_variables)
+    most_variables = proof.params.most_variables
+    return hand_over(proof.incumbent, rest, limits, finish, most_variables, proof.leaf)
 
 
 def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
@@ -254,5 +271,6 @@ def _take_apart(proof: Proof, root: RootBound, *, in_any_case: bool) -> bool:
     least = proof.params.worth_taking_apart * (root.bound - proof.incumbent.objective)
     pays = in_any_case or len(parts) == 1 or root.bound - parts[1].bound >= least
     if pays:
+        root.take_apart(parts)
         proof.parts = parts
     return pays

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 import numpy as np
 
 from qpopt.control.limits import Clock, Limits
+from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.objective import best_assignment
 from qpopt.problem.subproblem import Indices, Part, subproblem
-from qpopt.proofs.certificate import Certificate, Step
 from qpopt.proofs.params import RootParams, Stage
+from qpopt.proofs.record import RecordedPart
 from qpopt.relaxations.ranking import FeatureRanking
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.relaxations.step import Decided, Step, decide
 
 CLEARLY = 1e-7
 """By how much a bound must lie below the objective, relative to it, to decide a feature."""
@@ -42,6 +44,8 @@ class RootBound:
         What is undecided and what is selected, where other means have decided features already.
     params
         What tunes it.
+    record
+        Gets the steps of the proof; one of its own by default.
 
     Attributes
     ----------
@@ -61,17 +65,18 @@ class RootBound:
         free: Indices | None = None,
         included: Indices | None = None,
         params: RootParams = DEFAULTS,
+        record: RecordedPart | None = None,
     ) -> None:
         self.instance = instance
+        self.record = record or RecordedPart()
         self.params = params
         self.objective = -inf
         self.latest = inf
         self.sub = subproblem(instance, free, included)
         self._cuts = cuts
         self._semidefinite: SemidefiniteRelaxation | None = None
-        self._steps: list[Step] = []
-        self._snapshot: Step | None = None
-        self._rest = inf
+        self._apart: Step | None = None
+        self._rest = self.record.bound
         first = params.first + params.first_per_selected * self.sub.n_select
         self._stages = [
             stage._replace(size=stage.size * first)
@@ -155,20 +160,29 @@ class RootBound:
         free, included = self.sub.free, self.sub.included
         if current is None or size >= len(free) or self.finished:
             return (Part(free, included, self.bound),)
-        values = np.fmin(current.values_with(lambda: clock.over), self.bound)
+        values, points = current.values_with(lambda: clock.over)
+        values = np.fmin(values, self.bound)
         order = np.argsort(-values, kind="stable")
+        open_ = order[size : int(np.count_nonzero(values > self.objective))]
+        useless = order[size + len(open_) :]
+        rows = np.concatenate([useless, open_])
+        self._apart = Step.of(
+            current, Decided(free[useless], free[:0], points[rows]), watched=free[open_]
+        )
         parts = [Part(np.sort(free[order[:size]]), included, self.bound)]
-        for place in range(size, int(np.count_nonzero(values > self.objective))):
-            d = order[place]
+        for place, d in enumerate(open_, start=size):
             allowed = np.sort(free[order[:place]])
             parts.append(Part(allowed, np.append(included, free[d]), float(values[d])))
         return tuple(parts)
 
-    def certificate(self) -> Certificate:
-        """Return the proof of `bound`."""
-        last = [] if self._snapshot is None else [self._snapshot]
-        steps = (*self._steps, *last)
-        return Certificate(self.instance.fingerprint, self.bound, self.objective, steps)
+    def take_apart(self, parts: Sequence[Part]) -> None:
+        """Go on with parts that `parts` has returned: from here on the record is about them."""
+        if self._apart is None:
+            return
+        self.record.add(self._apart, inf)
+        rest, watched = self.record, self._apart.watched.tolist()
+        for d, part in zip(reversed(watched), reversed(parts[1:]), strict=True):
+            _, rest = rest.split(d, part.bound)
 
     def _current(self, clock: Clock = ENDLESS) -> SemidefiniteRelaxation:
         if self._semidefinite is None:
@@ -231,23 +245,15 @@ class RootBound:
         # The check of a certificate rounds in its own way, so features go where it is clear.
         limit = self.objective - CLEARLY * max(1.0, abs(self.objective))
         features, found = current.proof(limit, lambda: clock.over)
-        useless = features.with_feature <= limit
-        useless[found.features] = True
-        removed = current.sub.free[useless]
-        forced = current.sub.free[features.without_feature <= limit]
-        better = features.value < self._rest
+        found_out = decide(current.sub.free, features, limit, found)
+        n_decided = len(found_out.removed) + len(found_out.forced)
         # The steps come before the bound: an interruption must not leave a bound without its proof.
-        if len(removed) + len(forced) >= max(1.0, self.params.worth_removing * self.sub.n_free):
-            points = np.zeros((len(useless), self.sub.n_free), dtype=np.float32)
-            points[found.features] = found.points
-            last = [] if better or self._snapshot is None else [self._snapshot]
-            step = Step.of(current, removed, forced, points[useless])
-            self._steps, self._snapshot = [*self._steps, *last, step], None
+        if n_decided >= max(1.0, self.params.worth_removing * self.sub.n_free):
+            self.record.add(Step.of(current, found_out), features.value)
             self._rest = min(self._rest, features.value)
-            self._decide(removed, forced)
-        elif better:
-            nothing = removed[:0]
-            self._snapshot = Step.of(current, nothing, nothing, np.zeros((0, self.sub.n_free)))
+            self._decide(found_out.removed, found_out.forced)
+        elif features.value < self._rest:
+            self.record.add(Step.of(current), features.value)
             self._rest = features.value
 
     def _decide(self, removed: Indices, forced: Indices) -> None:
@@ -274,7 +280,7 @@ class RootBound:
         if self.sub.n_select == 0:
             chosen = self.sub.included
             self.sub = subproblem(self.instance, chosen[:0], chosen)
-            given = best_assignment(self.instance.A, chosen, self.instance.n_per_class)
+            given = assign(self.instance.A, chosen, self.instance.n_per_class)
             value = self.instance.objective(chosen, given).total
             self._rest = min(self._rest, value + 1e-12 * max(1.0, abs(value)))
-            self._snapshot = Step.of_one(chosen)
+            self.record.close(value)

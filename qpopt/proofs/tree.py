@@ -88,6 +88,8 @@ class Tree:
         relaxation = None if node.semidefinite is None else node.semidefinite.relaxation()
         if enumerate_part(self._incumbent, node.sub, SECONDS_PER_ENUMERATION, relaxation):
             node.bound = min(node.bound, self._incumbent.objective)
+            if node.record is not None:
+                node.record.close(node.bound)
         else:
             self._too_many = n_selections(node.sub) // FEWER
 

@@ -113,14 +113,17 @@ class FeatureFixing:
         proven = self._proven(linear[features], features, chosen) <= limit
         return FixedFeatures(features[proven], chosen[proven])
 
-    def values(self, stop: Callable[[], bool] = lambda: False) -> NDArray[np.float64]:
+    def values(
+        self, stop: Callable[[], bool] = lambda: False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Return, for every feature, an upper bound over the selections that contain it.
 
-        Without anything to choose, the bounds are infinite.
+        With them comes the point that proves each. Without anything to choose, the bounds are
+        infinite.
         """
         n = len(self._Q)
         if self._trivial:
-            return np.full(n, np.inf)
+            return np.full(n, np.inf), np.zeros((n, n), dtype=np.float32)
         linear = _coefficients(self._Q, self._n_select)
         points = _Points(self, linear)
         best, chosen = np.full(n, np.inf), points.P.copy()
@@ -131,7 +134,7 @@ class FeatureFixing:
             better = values < best
             best[better], chosen[better] = values[better], points.P[better]
             points.move()
-        return self._proven(linear, points.features, chosen)
+        return self._proven(linear, points.features, chosen), chosen
 
     def _proven(
         self, linear: NDArray[np.float64], features: Indices, points: NDArray[np.float32]

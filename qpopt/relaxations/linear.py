@@ -14,17 +14,21 @@ of the cuts are made feasible and the bound is recomputed from them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, field
+from itertools import combinations, takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.overlap import OverlapParams, best_overlap, crowded_groups, shares
-from qpopt.cuts.split_thresholds import class_columns, common_thresholds
+from qpopt.control.limits import Clock, Limits
+from qpopt.cuts.cliques import violated_cliques
+from qpopt.cuts.group_cuts import Group
+from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
+from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
+from qpopt.relaxations.step import Decided, Step
 from qpopt.solvers.availability import load
 
 Vector = NDArray[np.float64]
@@ -56,12 +60,14 @@ class LinearParams:
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """Σ_{c∈classes} z_c − Σ_e∈pairs y_e ≤ constant + gains · s."""
+    """Σ_{c∈classes} z_c − Σ_e∈pairs y_e ≤ constant + gains · s, by thresholds of classes."""
 
     classes: tuple[int, ...]
     constant: float
     gains: Vector
     pairs: tuple[int, ...] = ()
+    thresholds: Vector = field(default_factory=lambda: np.zeros(0))
+    sigma: float = 0.0
 
 
 class LinearRelaxation:
@@ -122,6 +128,7 @@ class LinearRelaxation:
 
     def advance(self, time_limit: float | None = None) -> bool:
         """Solve and separate once; tell whether a violated cut was found."""
+        clock = Clock(Limits(time_limit))
         if time_limit is not None:
             # The clock of HiGHS runs on over several solves.
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + time_limit)
@@ -138,7 +145,8 @@ class LinearRelaxation:
         # The others cost more to find, and are worth it only once the thresholds have settled.
         if len(found) < self._params.few * self.sub.n_classes:
             if self._with_overlaps:
-                found += self._violated(self._overlap_cuts(), self._params.overlap_violation)
+                overlaps = takewhile(lambda _: not clock.over, self._overlap_cuts())
+                found += self._violated(overlaps, self._params.overlap_violation)
             if self._with_cliques:
                 found += self._clique_cuts()
         self._add(found)
@@ -147,52 +155,75 @@ class LinearRelaxation:
     def value(self) -> FeatureBounds:
         """Return what the multipliers of the last solve prove."""
         sub = self.sub
-        # The last solve knows nothing of the cuts after it.
-        known = list(zip(self._cuts, self._multipliers, strict=False))
-        taken = np.zeros(sub.n_classes)
-        for cut, multiplier in known:
-            taken[list(cut.classes)] += multiplier
-        scale = 1.0 / max(1.0, float(taken.max()))
-        # A clique cut bounds no class, so it need not share its scale. What is missing of a full
-        # unit of every z_c comes from one more threshold cut.
-        factors = [(cut, by * scale if cut.classes else by) for cut, by in known]
-        factors += zip(self._threshold_cuts(), np.maximum(1.0 - taken * scale, 0.0), strict=True)
         gains, constant = sub.b.copy(), sub.constant
         charge = np.zeros(len(self._pair_columns))
-        for cut, factor in factors:
-            if factor:
-                gains += factor * cut.gains
-                constant += factor * cut.constant
-                charge[list(cut.pairs)] += factor
+        for cut, factor in self._factors():
+            gains += factor * cut.gains
+            constant += factor * cut.constant
+            charge[list(cut.pairs)] += factor
         redundancy = np.array([sub.R[pair] for pair in self._pair_columns])
         constant += float(np.maximum(charge - redundancy, 0.0).sum())
         size = abs(constant) + float(np.abs(gains).sum()) + float(charge.sum())
         paid = 1e-13 * (len(self._cuts) + sub.n_free) * size
         return _decided(gains, constant + paid, sub.n_select)
 
+    def step(self, decided: Decided) -> Step:
+        """Return the same in the form of a check, which asks for no cuts on cliques."""
+        own, groups = [], []
+        for cut, factor in self._factors():
+            if len(cut.classes) == 1:
+                own.append((cut.classes[0], float(cut.thresholds[0]), factor))
+            elif cut.classes:
+                groups.append(Group(cut.classes, factor, cut.thresholds, cut.sigma))
+        columns = zip(*sorted(own), strict=True)
+        classes, thresholds, factors = (np.array(values) for values in columns)
+        total = np.bincount(classes, factors)[classes]
+        # Where groups stand for all of a class, one cut is there for what rounding leaves.
+        shares = np.divide(factors, total, out=np.ones_like(factors), where=total > 0)
+        nowhere = np.full(len(own), -1)
+        splits = SplitThresholdCuts(classes, nowhere, thresholds, thresholds, shares)
+        return Step.of_thresholds(self.sub, splits, groups, decided)
+
+    def _factors(self) -> list[tuple[_Cut, float]]:
+        """Return the cuts that prove the bound, each with its multiplier, made feasible."""
+        # The last solve knows nothing of the cuts after it.
+        known = list(zip(self._cuts, self._multipliers.tolist(), strict=False))
+        taken = np.zeros(self.sub.n_classes)
+        for cut, multiplier in known:
+            taken[list(cut.classes)] += multiplier
+        scale = 1.0 / max(1.0, float(taken.max()))
+        # A clique cut bounds no class, so it need not share its scale. What is missing of a full
+        # unit of every z_c comes from one more threshold cut.
+        factors = [(cut, by * scale if cut.classes else by) for cut, by in known if by]
+        missing = np.maximum(1.0 - taken * scale, 0.0).tolist()
+        return [*factors, *zip(self._threshold_cuts(), missing, strict=True)]
+
     def _weight(self) -> Vector:
         """Return how much every column is selected, those of included features fully."""
         return np.append(self.s, np.ones(self._similarity.shape[1] - self.sub.n_free))
 
-    def _cut(self, classes: tuple[int, ...], constant: float, gains: Vector) -> _Cut:
+    def _cut(self, cut: OverlapCut) -> _Cut:
         """Return a cut on what classes gain; included features are selected."""
         n = self.sub.n_free
-        return _Cut(classes, constant + float(gains[n:].sum()), gains[:n])
+        constant = cut.constant + float(cut.gains[n:].sum())
+        return _Cut(cut.classes, constant, cut.gains[:n], (), cut.thresholds, cut.sigma)
 
     def _threshold_cuts(self) -> list[_Cut]:
         """Return the strongest threshold cut of every class at s."""
         thresholds = common_thresholds(self._columns, self._weight())
         gains = np.maximum(self._similarity - thresholds[:, None], 0.0)
         constants = (self.sub.n_per_class * thresholds).tolist()
-        return [self._cut((c,), constant, gains[c]) for c, constant in enumerate(constants)]
+        return [
+            self._cut(OverlapCut((c,), thresholds[c : c + 1], 0.0, constant, gains[c]))
+            for c, constant in enumerate(constants)
+        ]
 
     def _overlap_cuts(self) -> Iterator[_Cut]:
         """Yield cuts on groups of classes that take nearly the same features at s."""
         k, weight = self.sub.n_per_class, self._weight()
         share = shares(self._columns.order, weight, k)
         for group in crowded_groups(share, weight, k, self._params.overlap):
-            best = best_overlap(self._similarity, group, weight, k)
-            yield self._cut(group, best.constant, best.gains)
+            yield self._cut(best_overlap(self._similarity, group, weight, k))
 
     def _violated(self, cuts: Iterable[_Cut], tolerance: float) -> list[_Cut]:
         """Return the cuts on what classes gain that s and z violate."""
@@ -206,7 +237,7 @@ class LinearRelaxation:
     def _clique_cuts(self) -> list[_Cut]:
         found = []
         most = self._params.most_cliques
-        for members, q in _violated_cliques(self.sub.R, self.s, self._pair_values())[:most]:
+        for members, q in violated_cliques(self.sub.R, self.s, self._pair_values())[:most]:
             if members in self._known_cliques:
                 continue
             self._known_cliques.add(members)
@@ -261,30 +292,3 @@ def _decided(gains: Vector, constant: float, m: int) -> FeatureBounds:
     else:
         without_feature[chosen] = -np.inf
     return FeatureBounds(value, with_feature, without_feature)
-
-
-def _violated_cliques(R: Vector, s: Vector, y: Vector) -> list[tuple[tuple[int, ...], int]]:
-    """Grow cliques of redundant features greedily on the support of s; return them with their q."""
-    support = np.flatnonzero(s > 1e-4)
-    found: dict[tuple[tuple[int, ...], int], float] = {}
-    for start in support[np.argsort(-s[support])]:
-        members = [int(start)]
-        allowed = R[start] > 0
-        taken = y[start].copy()
-        while True:
-            gain = np.where(allowed, s - taken, 0.0)
-            best = int(gain.argmax())
-            if gain[best] <= 1e-6:
-                break
-            members.append(best)
-            allowed &= R[best] > 0
-            taken += y[best]
-        inside = sorted(members)
-        total = float(s[inside].sum())
-        q = max(1, int(np.floor(total)))
-        pairs = float(y[np.ix_(inside, inside)].sum()) / 2
-        excess = q * total - 0.5 * q * (q + 1) - pairs
-        if len(inside) > 1 and excess > 1e-4:
-            weakest = float((R[np.ix_(inside, inside)] + np.eye(len(inside)) * 9).min())
-            found[tuple(inside), q] = excess * weakest
-    return sorted(found, key=lambda key: -found[key])

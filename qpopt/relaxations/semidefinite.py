@@ -180,8 +180,10 @@ class SemidefiniteRelaxation:
             bound.value + shift, bound.with_feature + shift, bound.without_feature + shift
         ), found
 
-    def values_with(self, stop: Callable[[], bool] = lambda: False) -> NDArray[np.float64]:
-        """Return, for every free feature, a bound of the solutions that contain it.
+    def values_with(
+        self, stop: Callable[[], bool] = lambda: False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return, for every free feature, a bound of the solutions that contain it, and its point.
 
         Parameters
         ----------
@@ -189,7 +191,8 @@ class SemidefiniteRelaxation:
             Asked from time to time; when it says so, what is proven until then is returned.
         """
         proven = self._proven()
-        return self._fixing(proven).values(stop) + proven.offset
+        values, points = self._fixing(proven).values(stop)
+        return values + proven.offset, points
 
     def relaxation(self) -> Relaxation:
         """Return what the iterate proves of every single selection."""

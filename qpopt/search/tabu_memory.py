@@ -31,6 +31,9 @@ class TabuParams(NamedTuple):
         Every so many steps the correction is left out: where classes are equal it leads astray.
     n_kept
         How many of the best selections are kept.
+    most_looked
+        After a look at so many sets, in auctions over thousands of equal classes, a step judges no
+        further swap, and a call makes no further step: about a tenth of a second.
     """
 
     enter_hold: int = 20
@@ -42,6 +45,7 @@ class TabuParams(NamedTuple):
     first_margin: int = 2**16
     uncorrected: int = 4
     n_kept: int = 8
+    most_looked: int = 10_000_000
 
 
 class TabuMemory(NamedTuple):
@@ -104,6 +108,8 @@ class Auction(NamedTuple):
         The least raise; one element.
     most_bids
         How many bids there may be before the last ones.
+    looked
+        How many sets classes have looked at since the search was called; one element.
     best_name
         Scratch space: for every class the name of its best set.
     list_value, list_key
@@ -119,6 +125,7 @@ class Auction(NamedTuple):
     waiting: NDArray[np.int64]
     step: NDArray[np.int64]
     most_bids: int
+    looked: NDArray[np.int64]
     best_name: NDArray[np.uint64]
     list_value: NDArray[np.int32]
     list_key: NDArray[np.uint64]
@@ -178,6 +185,7 @@ def new_auction(problem: IntegerInstance) -> Auction:
         np.zeros(n_classes, np.int64),
         np.ones(1, np.int64),
         BIDS_PER_CLASS * n_classes,
+        np.zeros(1, np.int64),
         np.zeros(n_classes, np.uint64),
         np.zeros(problem.n_listed, np.int32),
         np.zeros(problem.n_listed, np.uint64),

@@ -153,7 +153,7 @@ class Worker:
                 self.problem, state, self.memory, self.auction, allotted, self.patience
             )
             self.budget.made(made, allotted)
-            if made < allotted:
+            if self.memory.idle[0] >= self.patience:
                 break
             if self.memory.kept.max() * self.unit > self.incumbent.objective:
                 self.incumbent.judge(self.memory.kept_selected[self.memory.kept.argmax()])

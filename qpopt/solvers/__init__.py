@@ -2,7 +2,7 @@
 
 from qpopt.solvers.availability import Availability, LicenceLimits
 from qpopt.solvers.base import Solver, SolverInfo, SolverRequest, SolverResult, Supports
-from qpopt.solvers.registry import find_solver, solver_names
+from qpopt.solvers.registry import find_solver, solver_names, solver_version
 
 __all__ = [
     "Availability",
@@ -14,4 +14,5 @@ __all__ = [
     "Supports",
     "find_solver",
     "solver_names",
+    "solver_version",
 ]

@@ -52,6 +52,14 @@ def find_solver(name: str) -> Solver:
     return find_announced(GROUP, name, Solver, MissingSolver)  # type: ignore[type-abstract]
 
 
+def solver_version(name: str) -> str:
+    """Return the version of a solver's package or, where it names none, who announces it."""
+    if version := find_solver(name).availability().version:
+        return version
+    found = next(entry.dist for entry in entry_points(group=GROUP) if entry.name == name)
+    return f"{found.name}-{found.version}" if found else "unknown"
+
+
 def require(name: str) -> Solver:
     """Return a solver that can be used here.
 

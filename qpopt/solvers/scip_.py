@@ -45,16 +45,12 @@ class Scip(Solver):
 
     def solve(self, model: CompiledModel, request: SolverRequest) -> SolverResult:
         """Maximise a model; see `Solver.solve`."""
-        pyscipopt = load("pyscipopt")
-        scip = pyscipopt.Model()
-        scip.hideOutput()
-        scip.setParam("limits/gap", request.limits.gap)
-        scip.setParam("randomization/randomseedshift", request.limits.seed % 2**31)
-        # Ctrl-C is the business of `SolverThread`.
-        scip.setParam("misc/catchctrlc", False)
-        if request.limits.time_limit is not None:
-            scip.setParam("limits/time", request.limits.time_limit)
-        built = _Built(pyscipopt, scip, model, request.size)
+        # In a thread as well: what is raised inside compiled code may come out nowhere.
+        building = SolverThread(lambda: None)
+        built = building.wait_for(lambda: _build(model, request))
+        if building.interrupted:
+            raise KeyboardInterrupt
+        scip = built.scip
         run = SolverThread(scip.interruptSolve)
         if request.lazy is not None:
             built.check_with(run.guard(request.lazy, None))
@@ -71,6 +67,20 @@ class Scip(Solver):
             interrupted=run.interrupted,
             lazy_added=built.lazy_added,
         )
+
+
+def _build(model: CompiledModel, request: SolverRequest) -> _Built:
+    """Return a model inside SCIP with all limits of a request."""
+    pyscipopt = load("pyscipopt")
+    scip = pyscipopt.Model()
+    scip.hideOutput()
+    scip.setParam("limits/gap", request.limits.gap)
+    scip.setParam("randomization/randomseedshift", request.limits.seed % 2**31)
+    # Ctrl-C is the business of `SolverThread`.
+    scip.setParam("misc/catchctrlc", False)
+    if request.limits.time_limit is not None:
+        scip.setParam("limits/time", request.limits.time_limit)
+    return _Built(pyscipopt, scip, model, request.size)
 
 
 class _Built:

@@ -4,17 +4,20 @@ Nothing here is shared with the code that finds bounds. A certificate takes the 
 instance apart, in the order of a depth-first walk. A step bounds a part and sets aside what is with
 or without some features; a split makes two parts of one; an end leaves a part. Every selection is
 set aside by a step, which bounds it, or is in a part that ends, so the largest of these bounds is
-one for all, whatever the certificate claims.
+one for all, whatever the certificate claims. What a certificate only says a solver has found is
+reckoned on the side: it never makes the proven bound smaller.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
-from qpopt.verification.certificate_schema import check_header, check_step
+from qpopt.verification.certificate_schema import check_claim, check_header, check_step
 from qpopt.verification.enumeration_check import best_of_all
 from qpopt.verification.rescaling import in_original_unit, worked_on
 from qpopt.verification.step_bounds import step_bounds
@@ -35,12 +38,38 @@ class End(NamedTuple):
     enumerated: bool
 
 
+class Claim(NamedTuple):
+    """A solver has said that no selection of the part is better than a bound; nothing shows it."""
+
+    solver: str
+    bound: float
+
+
 class PartOfProof(NamedTuple):
-    """The selections with `included` and otherwise only `free`; none is better than `bound`."""
+    """The selections with `included` and otherwise only `free`.
+
+    Parameters
+    ----------
+    included, free
+        The features.
+    bound
+        No selection is better.
+    claimed
+        The same if what solvers have said is right.
+    with_feature, without_feature
+        No selection with, and none without, a feature is better; some features may be missing.
+    """
 
     included: frozenset[int]
     free: frozenset[int]
-    bound: float
+    bound: float = inf
+    claimed: float = inf
+    with_feature: Mapping[int, float] = MappingProxyType({})
+    without_feature: Mapping[int, float] = MappingProxyType({})
+
+    def at_most(self, value: float) -> PartOfProof:
+        """Return the part with a bound that has been proven."""
+        return self._replace(bound=min(self.bound, value), claimed=min(self.claimed, value))
 
 
 class Examination(NamedTuple):
@@ -49,17 +78,38 @@ class Examination(NamedTuple):
     Parameters
     ----------
     aside
-        No selection that a step sets aside is better.
+        For every step: no selection that it sets aside is better, proven and as solvers say.
     parts
         The parts that ended, in their order: together with what was set aside, all selections.
+    solvers
+        Whose word it builds on.
     """
 
-    aside: float
+    aside: list[tuple[float, float]]
     parts: list[PartOfProof]
+    solvers: tuple[str, ...]
+
+
+class Checked(NamedTuple):
+    """What follows from a certificate.
+
+    Parameters
+    ----------
+    proven
+        A bound on Z, shown by what the certificate holds.
+    claimed
+        The bound that follows if what solvers have said is right as well: never more.
+    solvers
+        Whose word makes that difference; empty where there is none.
+    """
+
+    proven: float
+    claimed: float
+    solvers: tuple[str, ...]
 
 
 def check_certificate(instance: Instance, certificate: Certificate) -> float:
-    """Recompute the bound that a certificate proves.
+    """Recompute the bound that a certificate proves, whatever solvers may have said besides.
 
     Parameters
     ----------
@@ -78,9 +128,19 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     InvalidCertificate
         If the certificate is for another instance, or not what a certificate is.
     """
-    aside, parts = examine(instance, certificate)
-    found = max([aside, *(part.bound for part in parts)])
-    return max(certificate.objective, in_original_unit(instance, certificate, found))
+    return checked(instance, certificate).proven
+
+
+def checked(instance: Instance, certificate: Certificate) -> Checked:
+    """Return what a certificate proves and what it claims; all else as for `check_certificate`."""
+    aside, parts, solvers = examine(instance, certificate)
+    proven = max([-inf, *(one for one, _ in aside), *(part.bound for part in parts)])
+    claimed = max([-inf, *(one for _, one in aside), *(part.claimed for part in parts)])
+    proven, claimed = (
+        max(certificate.objective, in_original_unit(instance, certificate, value))
+        for value in (proven, claimed)
+    )
+    return Checked(proven, claimed, solvers if claimed < proven else ())
 
 
 def examine(instance: Instance, certificate: Certificate) -> Examination:
@@ -94,7 +154,8 @@ def examine(instance: Instance, certificate: Certificate) -> Examination:
     instance = worked_on(instance, certificate)
     included = frozenset(instance.include)
     free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
-    aside, open_, ended = -inf, [PartOfProof(included, free, inf)], []
+    aside: list[tuple[float, float]] = []
+    open_, ended, solvers = [PartOfProof(included, free)], [], []
     for number, item in enumerate(certificate.steps):
         if not open_:
             raise InvalidCertificate(f"Step {number} is about nothing: all parts have ended.")
@@ -103,12 +164,16 @@ def examine(instance: Instance, certificate: Certificate) -> Examination:
             ended.append(_ended(instance, part, item))
         elif isinstance(item, Split):
             open_ += _split(part, item, number)
+        elif isinstance(item, Claim):
+            check_claim(item)
+            solvers.append(item.solver)
+            open_.append(part._replace(claimed=min(part.claimed, item.bound)))
         else:
             found, rest = _narrowed(instance, part, item, number)
-            aside = max(aside, found)
+            aside.append(found)
             open_.append(rest)
     ended += [_ended(instance, part, End(enumerated=False)) for part in reversed(open_)]
-    return Examination(aside, ended)
+    return Examination(aside, ended, tuple(dict.fromkeys(solvers)))
 
 
 def _holds_selections(instance: Instance, part: PartOfProof) -> bool:
@@ -120,10 +185,10 @@ def _ended(instance: Instance, part: PartOfProof, end: End) -> PartOfProof:
     if type(end.enumerated) is not bool:
         raise InvalidCertificate("An end of a part does not say how.")
     if not _holds_selections(instance, part):
-        return part._replace(bound=-inf)
+        return part.at_most(-inf)
     if not end.enumerated:
         return part
-    return part._replace(bound=min(part.bound, best_of_all(instance, part.included, part.free)))
+    return part.at_most(best_of_all(instance, part.included, part.free))
 
 
 def _split(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
@@ -132,32 +197,45 @@ def _split(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
     if type(d) is not int or d not in part.free:
         raise InvalidCertificate(f"Step {number} splits by a feature that is not free.")
     rest = part._replace(free=part.free - {d})
-    return [rest, rest._replace(included=part.included | {d})]
+    chosen = rest._replace(included=part.included | {d})
+    return [
+        rest.at_most(part.without_feature.get(d, inf)),
+        chosen.at_most(part.with_feature.get(d, inf)),
+    ]
 
 
 def _narrowed(
     instance: Instance, part: PartOfProof, step: Any, number: int
-) -> tuple[float, PartOfProof]:
-    """Return the bound of what a step sets aside, and the part that it leaves."""
+) -> tuple[tuple[float, float], PartOfProof]:
+    """Return the bounds of what a step sets aside, and the part that it leaves."""
     check_step(instance, step)
     if not _holds_selections(instance, part):
         raise InvalidCertificate(f"Step {number} is about a part without selections.")
     included, free = part.included, part.free
-    if set(step.included.tolist()) != included and len(included | free) == instance.n_select:
-        # There is only one selection: it may be written down as selected.
-        included, free = included | free, frozenset()
+    if len(included) == instance.n_select:
+        raise InvalidCertificate(f"Step {number} is about a single selection.")
     if set(step.included.tolist()) != included:
         raise InvalidCertificate(f"Step {number} decides features without a reason.")
-    if set(step.free.tolist()) != free and len(included) < instance.n_select:
+    if set(step.free.tolist()) != free:
         raise InvalidCertificate(f"Step {number} leaves out features without a reason.")
     found = step_bounds(instance, step)
-    bound = min(part.bound, found.value)
+    part = part.at_most(found.value)
     removed, forced = set(step.removed.tolist()), set(step.forced.tolist())
     if not removed | forced <= set(found.with_feature):
         raise InvalidCertificate(f"Step {number} decides a feature that is not free.")
-    aside = [found.with_feature[d] for d in removed] + [found.without_feature[d] for d in forced]
-    rest = PartOfProof(included | forced, free - removed - forced, bound)
+    away = [found.with_feature[d] for d in removed] + [found.without_feature[d] for d in forced]
+    aside = max(away, default=-inf)
+    rest = PartOfProof(
+        included | forced, free - removed - forced, part.bound, part.claimed,
+        _smaller(part.with_feature, found.with_feature),
+        _smaller(part.without_feature, found.without_feature),
+    )  # fmt: skip
     if removed & forced:
         # With such a feature or without it: all is set aside.
-        rest = PartOfProof(frozenset(), frozenset(), bound)
-    return min(bound, max(aside, default=-inf)), rest
+        rest = PartOfProof(frozenset(), frozenset(), part.bound, part.claimed)
+    return (min(part.bound, aside), min(part.claimed, aside)), rest
+
+
+def _smaller(known: Mapping[int, float], found: Mapping[int, float]) -> Mapping[int, float]:
+    """Return the better of two bounds for every feature."""
+    return {d: min(value, known.get(d, inf)) for d, value in found.items()}

@@ -18,11 +18,13 @@ from qpopt.problem.instance import Instance
 if TYPE_CHECKING:
     from qpopt.cuts.group_cuts import Group
     from qpopt.cuts.split_thresholds import SplitThresholdCuts
-    from qpopt.proofs.certificate import Certificate, Step
+    from qpopt.proofs.certificate import Certificate
+    from qpopt.relaxations.step import Step
+    from qpopt.verification.certificate_check import Claim
 
 FIELDS = (
     "free", "included", "splits", "groups", "y", "t", "cuts", "multipliers", "B",
-    "removed", "forced", "points",
+    "removed", "forced", "watched", "points",
 )  # fmt: skip
 DOUBLE = (np.dtype(np.float64),)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -44,19 +46,30 @@ def check_header(certificate: Certificate) -> None:
         raise InvalidCertificate("The steps of the certificate are no list.")
 
 
+def check_claim(claim: Claim) -> None:
+    """Raise unless a claim says whose it is, in a word, and what is claimed."""
+    solver: Any = claim.solver
+    # A name and no more: it is shown to people.
+    if type(solver) is not str or not (solver.isascii() and solver.isidentifier()):
+        raise InvalidCertificate("A claim does not say whose it is.")
+    if not _is_number(claim.bound):
+        raise InvalidCertificate("The bound of a claim is no finite number.")
+
+
 def check_step(instance: Instance, step: Step) -> None:
     """Raise unless all of a step has the type, shape and range that its meaning asks for."""
     for label in FIELDS:
         if not hasattr(step, label):
             raise InvalidCertificate(f"A step has no {label}.")
-    for label in ("free", "included", "removed", "forced"):
+    for label in ("free", "included", "removed", "forced", "watched"):
         _check_features(label, getattr(step, label), instance.n_features)
     if np.isin(step.free, step.included).any():
         raise InvalidCertificate("A feature is both free and included.")
     n = len(step.free)
     _check_floats("y", step.y, (n,), DOUBLE)
     _check_floats("B", step.B, (n, n), FLOATS)
-    _check_floats("points", step.points, (len(step.removed), n), FLOATS)
+    pointed = len(step.removed) + len(step.watched)
+    _check_floats("points", step.points, (pointed, n), FLOATS)
     if (step.points < 0).any():
         raise InvalidCertificate("A point has a negative coordinate.")
     if not _is_number(step.t):

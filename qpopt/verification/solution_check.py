@@ -8,7 +8,7 @@ without a certificate it is only claimed, and the outcome says so.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, inf, ulp
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,11 +17,14 @@ from qpopt.control.progress import following
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution, Status, TracePoint
-from qpopt.problem.tolerances import OPTIMAL_GAP
-from qpopt.verification.certificate_check import check_certificate
+from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING
+from qpopt.verification.certificate_check import Checked, checked
 
 if TYPE_CHECKING:
     from qpopt.proofs.certificate import Certificate
+
+LEAST_TERM = 1e-280
+"""Where all terms are 0, the check of a certificate still rounds up to more than 0."""
 
 
 class Violation(NamedTuple):
@@ -46,12 +49,19 @@ class Verification:
     bound_proven
         Whether a certificate was given that proves this bound, and nothing is violated. Otherwise
         all that is known of the bound is that it does not lie below the objective.
+    rests_on
+        The solvers whose word the bound rests on, where the certificate shows it only if they are
+        right; then it is not proven.
+    shown
+        The bound that the certificate shows by itself, or None without one that can be checked.
     """
 
     violations: tuple[Violation, ...]
     objective: float | None
     bound: float | None = None
     bound_proven: bool = False
+    rests_on: tuple[str, ...] = ()
+    shown: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -68,6 +78,12 @@ class Verification:
             return ""
         if self.bound_proven:
             return f"the bound {self.bound:.10g} is proven by the certificate"
+        if self.rests_on:
+            who = " and ".join(self.rests_on)
+            return (
+                f"the bound {self.bound:.10g} rests on {who}: without that word the certificate "
+                f"proves {self.shown:.10g}"
+            )
         return f"the bound {self.bound:.10g} is only claimed: no certificate proves it"
 
     def __str__(self) -> str:
@@ -129,33 +145,46 @@ def _checked(
             terms = _terms(instance, selected, rows)
             objective, size = fsum(terms), fsum(map(abs, terms))
             violations += _value_violations(instance, solution, objective, size, tolerance)
-    if certificate is not None:
-        slack = tolerance * max(size, abs(solution.bound or 0.0))
-        violations += _certificate_violations(instance, solution, certificate, objective, slack)
-    proven = certificate is not None and not violations
-    return Verification(tuple(violations), objective, solution.bound, proven)
+    outcome = Verification(tuple(violations), objective, solution.bound)
+    if certificate is None:
+        return outcome
+    try:
+        found = checked(instance, certificate)
+    except InvalidCertificate as error:
+        wrong = Violation("certificate", str(error))
+        return replace(outcome, violations=(*violations, wrong))
+    bound = solution.bound or 0.0
+    # Where the terms of a solution are 0, others need not be, and the check rounds beside them.
+    slack = tolerance * max(size, abs(bound))
+    slack += ROUNDING * (_largest_terms(instance) or LEAST_TERM)
+    violations += _certificate_violations(solution, certificate, found, objective, slack)
+    proven = solution.bound is not None and found.proven <= solution.bound + slack
+    return replace(
+        outcome,
+        violations=tuple(violations),
+        bound_proven=proven and not violations,
+        rests_on=() if proven or violations else found.solvers,
+        shown=found.proven,
+    )
 
 
 def _certificate_violations(
-    instance: Instance,
     solution: Solution,
     certificate: Certificate,
+    found: Checked,
     objective: float | None,
     slack: float,
 ) -> Iterator[Violation]:
-    """Check that a certificate proves the bound, with no better objective than this solution's."""
-    try:
-        proven = check_certificate(instance, certificate)
-    except InvalidCertificate as error:
-        yield Violation("certificate", str(error))
-        return
+    """Check that a certificate shows the bound, with no better objective than this solution's."""
     if certificate.objective > -inf and (
         objective is None or certificate.objective > objective + slack
     ):
         message = f"the certificate builds on an objective of {certificate.objective!r}."
         yield Violation("certificate", message)
-    if solution.bound is None or not proven <= solution.bound + slack:
-        message = f"the certificate proves {proven!r}; the bound is said to be {solution.bound!r}."
+    if solution.bound is None or not found.claimed <= solution.bound + slack:
+        message = (
+            f"the certificate proves {found.proven!r}; the bound is said to be {solution.bound!r}."
+        )
         yield Violation("certificate", message)
 
 
@@ -235,11 +264,19 @@ def _value_violations(
             yield Violation("trace", message)
         last = point.seconds
     # Solvers prove optimality up to what is rounding beside the largest terms as well.
-    largest = instance.n_per_class * fsum(max(map(abs, row)) for row in instance.A.tolist())
-    largest += instance.n_select * max(map(abs, instance.b.tolist()))
-    # Where there is no other term, those of redundancy are what is large.
-    largest = largest or instance.n_select**2 * max(map(max, instance.R.tolist()))
+    largest = _largest_terms(instance)
     # A bound is rounded up, which near 0 is much.
     allowed = OPTIMAL_GAP * abs(objective) + 10 * tolerance * max(size, largest) + ulp(objective)
     if solution.status is Status.OPTIMAL and (bound or 0.0) > objective + allowed:
         yield Violation("status", f"the status is optimal, but the bound is {bound!r}.")
+
+
+def _largest_terms(instance: Instance) -> float:
+    """Return what the terms of Z add up to at the most; what is excluded makes no term."""
+    allowed = [d for d in range(instance.n_features) if d not in instance.exclude]
+    rows = instance.A[:, allowed].tolist()
+    largest: float = instance.n_per_class * fsum(max(map(abs, row)) for row in rows)
+    largest += instance.n_select * max(map(abs, instance.b[allowed].tolist()))
+    # Where there is no other term, those of redundancy are what is large.
+    pairs = instance.R[allowed][:, allowed].tolist()
+    return largest or instance.n_select**2 * float(max(map(max, pairs)))

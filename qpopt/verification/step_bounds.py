@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 from qpopt.verification.outward import EPS, TINY, lost, upper_sum
-from qpopt.verification.step_matrix import certain_terms, step_matrix
+from qpopt.verification.step_matrix import step_matrix
 
 if TYPE_CHECKING:
-    from qpopt.proofs.certificate import Step
+    from qpopt.relaxations.step import Step
 
 Matrix = NDArray[np.float64]
 
@@ -40,13 +40,9 @@ class StepBounds(NamedTuple):
 def step_bounds(instance: Instance, step: Step) -> StepBounds:
     """Return the bound of one step, and the bound with and without each free feature.
 
-    The step has passed the schema, and its part holds at least one selection.
+    The step has passed the schema, and its part holds at least one selection of free features.
     """
     m = instance.n_select - len(step.included)
-    if m == 0:
-        best = np.sort(instance.A[:, step.included], axis=1)[:, -instance.n_per_class :]
-        terms = [*certain_terms(instance, step.included), *best.ravel().tolist()]
-        return StepBounds(upper_sum(terms), {}, {})
     with np.errstate(over="ignore", invalid="ignore"):
         M, shift = step_matrix(instance, step, m)
         B = np.asarray(step.B, dtype=np.float64)
@@ -158,9 +154,10 @@ def _point_bounds(Q: Matrix, B: Matrix, m: int, deficit: float, step: Step) -> d
     np.fill_diagonal(off, -inf)
     rows = np.diagonal(Q) + np.sort(off, axis=1)[:, n - max(m - 2, 0) :].sum(axis=1)
     largest_Q, largest_B = float(np.abs(Q).max()), float(np.abs(B).max())
-    result = {}
-    for feature, point in zip(step.removed.tolist(), step.points, strict=True):
-        if feature not in position or m < 2:
+    result: dict[int, float] = {}
+    pointed = [*step.removed.tolist(), *step.watched.tolist()]
+    for feature, point in zip(pointed, step.points, strict=True):
+        if feature not in position or m < 2 or not point.any():
             continue
         d, p = position[feature], np.asarray(point, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -175,5 +172,5 @@ def _point_bounds(Q: Matrix, B: Matrix, m: int, deficit: float, step: Step) -> d
         bound = upper_sum([float(value), lost(2 * n + 4 * m + 16) * size, n * TINY])
         # An infinite number on the way can hide in a sum: then the point proves nothing.
         if isfinite(size) and np.isfinite(others).all() and isfinite(bound):
-            result[feature] = bound
+            result[feature] = min(bound, result.get(feature, inf))
     return result

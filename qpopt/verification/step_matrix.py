@@ -18,7 +18,7 @@ from qpopt.verification.outward import TINY, lost, upper_sum
 
 if TYPE_CHECKING:
     from qpopt.cuts.group_cuts import Group
-    from qpopt.proofs.certificate import Step
+    from qpopt.relaxations.step import Step
 
 Array = NDArray[np.float64]
 
@@ -118,16 +118,12 @@ def step_matrix(instance: Instance, step: Step, m: int) -> tuple[Array, float]:
         0.5 * nu * (level * (level + 1))
         for (level, _, _), nu in zip(step.cuts, step.multipliers.tolist(), strict=True)
     ]
-    terms = [*certain_terms(instance, chosen), *limits, m * step.t]
+    pairs = instance.R[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), 1)]
+    certain = [*instance.b[chosen].tolist(), *(-pairs).tolist()]
+    terms = [*certain, *limits, m * step.t]
     # The limits and m · t are products, rounded before they are added up.
     rounding = lost(4) * upper_sum([*limits, abs(m * step.t)]) + (len(limits) + 1) * TINY
     return M.upper(operations), upper_sum([*terms, doubled, rounding])
-
-
-def certain_terms(instance: Instance, chosen: NDArray[np.int64]) -> list[float]:
-    """Return the terms of Z that belong to selected features alone."""
-    pairs = instance.R[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), 1)]
-    return [*instance.b[chosen].tolist(), *(-pairs).tolist()]
 
 
 def _exact(values: Array) -> Sized:

@@ -20,12 +20,17 @@ from qpopt_torch.network.builders import build, load_weights
 from qpopt_torch.pipeline.sparsify import sparsify
 from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.training.dense import train_dense
-from qpopt_torch.training.settings import AdapterTraining, DenseTraining, FineTuning
+from qpopt_torch.training.settings import (
+    AdapterTraining,
+    DenseTraining,
+    FineTuning,
+    PartialTraining,
+)
 
 console = Console(markup=False, emoji=False, highlight=False)
 
 
-TrainingKind = Literal["full", "frozen", "none"]
+TrainingKind = Literal["full", "last", "frozen", "none"]
 
 
 def sparsify_command(
@@ -41,12 +46,18 @@ def sparsify_command(
     epochs: Annotated[int | None, typer.Option(help="Epochs of the training.")] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate; found by trial without.")] = None,
     training: Annotated[
-        TrainingKind, typer.Option(help="All layers, only an adapter, or nothing.")
+        TrainingKind, typer.Option(help="All layers, the last ones, only an adapter, or nothing.")
     ] = "full",
     adapter: Annotated[str | None, typer.Option(help="linear or mlp, for frozen training.")] = None,
-    bias: Annotated[str, typer.Option(help="locality, center or none.")] = "locality",
+    bias: Annotated[str, typer.Option(help="locality, center, published or none.")] = "locality",
     head: Annotated[str | None, typer.Option(help="Name of the head, if not found.")] = None,
     feature_layer: Annotated[str | None, typer.Option(help="Name of the feature layer.")] = None,
+    finer_maps: Annotated[
+        int, typer.Option(help="Halvings of the feature maps to leave out: finer maps, slower.")
+    ] = 0,
+    dilate: Annotated[
+        bool, typer.Option(help="Finer maps hold the old values; without, train them.")
+    ] = True,
     size: Annotated[int, typer.Option(help="Height and width of the images.")] = 224,
     batch_size: Annotated[int, typer.Option(help="Images in a batch.")] = 32,
     workers: Annotated[int, typer.Option(help="Processes that read images.")] = 0,
@@ -65,10 +76,14 @@ def sparsify_command(
     network = build(model, len(names)).to(device)
     if weights is not None:
         load_weights(network, weights)
+    where: dict[str, Any] = {"head": head, "feature_layer": feature_layer}
+    if finer_maps:
+        where["finer_maps"] = {"stages": finer_maps, "dilate": dilate}
     if dense_epochs:
         schedule = DenseTraining(epochs=dense_epochs, seed=seed)
         checkpoint = made_folder(out) / "dense.pt"
-        train_dense(network, train, schedule, checkpoint=checkpoint, progress=not quiet)
+        train_dense(network, train, schedule, head=where, checkpoint=checkpoint, progress=not quiet)
+        where.pop("finer_maps", None)  # the network has them now
     sparse = sparsify(
         network,
         train,
@@ -77,7 +92,7 @@ def sparsify_command(
         val_loader=test,
         statistics_loader=plain,
         training=settings,
-        head={"head": head, "feature_layer": feature_layer},
+        head=where,
         prepare={"bias": bias},
         solve={"method": method, "time_limit": time_limit, "seed": seed},
         class_names=names,
@@ -93,7 +108,8 @@ def sparsify_command(
 def _settings(training: TrainingKind, /, **options: Any) -> FineTuning | AdapterTraining | None:
     """Return the settings of the training; an option that it does not have is an error."""
     given = {key: value for key, value in options.items() if value is not None}
-    settings = {"full": FineTuning, "frozen": AdapterTraining}.get(training)
+    kinds = {"full": FineTuning, "last": PartialTraining, "frozen": AdapterTraining}
+    settings = kinds.get(training)
     known = ["seed"] if settings is None else [field.name for field in fields(settings)]
     if unknown := [key for key in given if key not in known]:
         option = "adapter" if unknown[0] == "kind" else unknown[0]

@@ -36,9 +36,14 @@ def alone() -> Iterator[None]:
         _alone.reset(token)
 
 
+def rank() -> int:
+    """Return the number of this process, 0 where it is alone."""
+    return dist.get_rank() if active() else 0
+
+
 def is_first() -> bool:
     """Whether this is the process that speaks and writes for all."""
-    return not active() or dist.get_rank() == 0
+    return rank() == 0
 
 
 def on_all(function: Callable[[], T]) -> list[T]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 
 from qpopt_torch.data import distributed as ranks
 
@@ -17,8 +16,7 @@ from qpopt_torch.data import distributed as ranks
 @contextmanager
 def seeded(seed: int, epoch: int, loader: Any) -> Iterator[None]:
     """Make everything random in the block depend on seed, epoch and rank alone, then undo it."""
-    rank = dist.get_rank() if ranks.active() else 0
-    value = int(np.random.SeedSequence([seed, epoch, rank]).generate_state(1)[0])
+    value = int(np.random.SeedSequence([seed, epoch, ranks.rank()]).generate_state(1)[0])
     before = random.getstate(), np.random.get_state()
     own = getattr(loader, "generator", None)
     own_state = None if own is None else own.get_state()

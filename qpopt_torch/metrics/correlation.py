@@ -14,6 +14,8 @@ from qpopt_torch.metrics.metric import Metric
 class Correlation(Metric):
     """Correlation = mean_d max_{d'≠d} cos(f_·d, f_·d') over all samples.
 
+    f are the features that the last layer adds up: of a sparse model the normalised ones.
+
     Parameters
     ----------
     n_features
@@ -21,7 +23,7 @@ class Correlation(Metric):
     """
 
     title = "Correlation"
-    meaning = "features that say the same; low is better"
+    meaning = "how alike each feature is to the one most like it"
     higher_is_better = False
     states: ClassVar = {"products": add}
 

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin
 from qpopt_torch.data.drawn_birds import DrawnBirds
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.errors import LoaderError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
-from qpopt_torch.network.observation import Features, observe, unwrap
+from qpopt_torch.network.observation import Features, observe, run, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.sparse.sparse_head import SparseHead
 
 PRESENT = 0.5
 """An attribute counts as present in a class when more than this share of people saw it."""
@@ -51,19 +52,20 @@ def evaluate(
     else:
         x, begun = begin(loader, core)
         network, head = core, find_head(core, x)
-    module: Any = head.modules(network)[0]
-    weights = module.weight.flatten(1).detach().float().cpu()
-    collection = MetricCollection(weights, attributes, birds_of(loader))
+    module = head.modules(network)[0]
+    collection = MetricCollection(module, attributes, birds_of(loader))
     reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
     with observe(network, head) as seen:
-        for x, labels in batches(loader, core, begun=begun, title="evaluate", **reading):
-            core(x)
+        plain = batches(loader, core, begun=begun, title="evaluate", **reading)
+        for number, (x, labels) in enumerate(plain):
+            run(core, x, number)
             collection.add_decisions(seen, labels)
             if train_loader is None:
                 collection.add_features(seen, labels)
         if train_loader is not None:
-            for x, labels in batches(train_loader, core, title="training set", **reading):
-                core(x)
+            training = batches(train_loader, core, title="training set", **reading)
+            for number, (x, labels) in enumerate(training):
+                run(core, x, number)
                 collection.add_features(seen, labels)
     return collection.compute(from_training=train_loader is not None)
 
@@ -73,8 +75,8 @@ class MetricCollection:
 
     Parameters
     ----------
-    weights
-        The last layer, classes × features.
+    head
+        The last layer. Features that it normalises are compared as it sees them.
     attributes
         As in `evaluate`.
     birds
@@ -83,11 +85,13 @@ class MetricCollection:
 
     def __init__(
         self,
-        weights: Tensor,
+        head: nn.Module,
         attributes: ArrayLike | None = None,
         birds: DrawnBirds | None = None,
     ) -> None:
-        self.weights = weights
+        module: Any = head
+        self.weights = weights = module.weight.flatten(1).detach().float().cpu()
+        self.normalise = head.normalise if isinstance(head, SparseHead) else nn.Identity()
         n_classes, n_features = weights.shape
         arguments: dict[str, tuple[Any, ...]] = {
             "accuracy": (),
@@ -122,8 +126,8 @@ class MetricCollection:
         """Add a batch to the metrics of features."""
         self.n_feature_samples += len(labels)
         self.metrics["class_independence"].update(seen.features, labels)
-        for key in ("contrastiveness", "correlation"):
-            self.metrics[key].update(seen.features)
+        self.metrics["contrastiveness"].update(seen.features)
+        self.metrics["correlation"].update(self.normalise(seen.features))
         if "feature_alignment" in self.metrics:
             self.metrics["feature_alignment"].update(seen.features, self.present[labels.cpu()])
 
@@ -144,7 +148,10 @@ class MetricCollection:
 
 
 def _checked(attributes: ArrayLike, n_classes: int) -> Tensor:
-    values = torch.as_tensor(attributes).double().cpu()
+    try:
+        values = torch.as_tensor(attributes).double().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise LoaderError(f"attributes must be numbers, not {shown(attributes)}.") from None
     if values.ndim != 2 or len(values) != n_classes:
         raise LoaderError(
             f"attributes have the shape {tuple(values.shape)}; they need one row for each of the "

@@ -37,6 +37,11 @@ class Metric(ABC):
         for name, merged in self.states.items():
             setattr(self, name, merged(getattr(self, name), getattr(other, name)))
 
+    @classmethod
+    def better(cls) -> str:
+        """Say which way is good: "higher" or "lower"."""
+        return "higher" if cls.higher_is_better else "lower"
+
     @abstractmethod
     def compute(self) -> float:
         """Return the value; NaN without samples."""

@@ -208,8 +208,8 @@ def pointing(maps: ArrayLike, masks: ArrayLike) -> Pointing:
     maps
         One map for each case: cases × height × width.
     masks
-        Where the part is that the map should show: cases × height × width of the picture, multiples
-        of those of the maps. Cases whose mask is empty are left out.
+        Where the part is that the map should show: cases × height × width of the picture, no
+        smaller than the maps. Cases whose mask is empty are left out.
 
     Raises
     ------
@@ -218,14 +218,13 @@ def pointing(maps: ArrayLike, masks: ArrayLike) -> Pointing:
     """
     values, shown = np.asarray(maps, dtype=np.float64), np.asarray(masks).astype(bool)
     fits = values.ndim == 3 and shown.ndim == 3 and len(values) == len(shown)
-    if not fits or shown.shape[1] % values.shape[1] or shown.shape[2] % values.shape[2]:
+    if not fits or (np.array(shown.shape) < values.shape).any():
         raise LoaderError(
             f"The maps have the shape {values.shape} and the masks {shown.shape}; both need one "
-            "for each case, and the sides of masks must be multiples of those of maps."
+            "for each case, and masks must not be smaller than maps."
         )
-    height, width = values.shape[1:]
-    blocks = shown.reshape(len(shown), height, shown.shape[1] // height, width, -1)
-    on_part = blocks.any(axis=(2, 4)).reshape(len(shown), -1)
+    rows, columns = (_blocks(shown.shape[axis], values.shape[axis]) for axis in (1, 2))
+    on_part = np.stack([shown[:, r, c].any(axis=(1, 2)) for r in rows for c in columns], axis=1)
     seen = on_part.any(axis=1)
     if not seen.any():
         return Pointing(float("nan"), float("nan"), 0)
@@ -233,6 +232,12 @@ def pointing(maps: ArrayLike, masks: ArrayLike) -> Pointing:
     hits = on_part[seen][np.arange(len(places)), places]
     chance = float(on_part[seen].mean())
     return Pointing(100.0 * float(hits.mean()), 100.0 * chance, len(places))
+
+
+def _blocks(n_pixels: int, n_positions: int) -> list[slice]:
+    """Return which pixels along a side every position of a map stands for, shared ones in both."""
+    edges = [(k * n_pixels, (k + 1) * n_pixels) for k in range(n_positions)]
+    return [slice(a // n_positions, -(-b // n_positions)) for a, b in edges]
 
 
 @dataclass(frozen=True)

@@ -90,10 +90,11 @@ class Metrics:
             stream.write(json.dumps(self.to_dict(), indent=1).encode())
 
     def __str__(self) -> str:
-        rows = [
-            (METRICS[key].title, "–" if value is None else f"{value:.1f} %")
-            for key, value in self.percent().items()
-        ]
-        rows.insert(1, ("Features", str(self.n_features)))
-        rows.insert(2, ("Features per class", f"{self.n_per_class:g}"))
-        return "\n".join(f"{title:<21}{value:>8}" for title, value in rows)
+        rows = []
+        for key, value in self.percent().items():
+            metric = METRICS[key]
+            said = f"  {metric.meaning}; {metric.better()} is better"
+            rows.append((metric.title, *(("–", "") if value is None else (f"{value:.1f} %", said))))
+        rows.insert(1, ("Features", str(self.n_features), "  that some class uses"))
+        rows.insert(2, ("Features per class", f"{self.n_per_class:g}", ""))
+        return "\n".join(f"{title:<21}{value:>8}{said}" for title, value, said in rows)

@@ -11,6 +11,9 @@ from torch import nn
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.layout import Layout
 
+LARGEST = 2**31 - 1
+"""No layer has more features, classes or calls."""
+
 
 @dataclass(frozen=True)
 class Head:
@@ -65,7 +68,7 @@ class Head:
         if isinstance(values["dropouts"], str) or not all(isinstance(n, str) and n for n in names):
             raise ModelError(f"A head names modules, not {names!r}.")
         for label in ("n_features", "n_classes", "calls"):
-            if type(count := getattr(head, label)) is not int or count < 1:
+            if type(count := getattr(head, label)) is not int or not 1 <= count <= LARGEST:
                 raise ModelError(f"{label} of a head must be a whole number, not {count!r}.")
         if (head.layer is None) != (layout is None):
             raise ModelError("layer and layout of a head come together or not.")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import nn
 
-WIDTHS = ((3, 24, 2), (24, 48, 2), (48, 96, 1))
+WIDTHS = ((3, 24, 2), (24, 32, 2), (32, 64, 1))
 """Channels before and after each convolution of 3 × 3, and its stride."""
 
 
-def local_network(num_classes: int, n_features: int = 96) -> nn.Module:
+def local_network(num_classes: int, n_features: int = 64) -> nn.Module:
     """Return an untrained network whose features each see 15 × 15 pixels.
 
     What sees a wing only cannot mix it with a tail: such features come to stand for parts. The maps

@@ -183,10 +183,24 @@ def explained(model: nn.Module, x: Tensor, number: int) -> Iterator[None]:
         if not x.is_floating_point():
             hint = " If the model takes floats, convert them, for example x.float() / 255."
         said = " ".join(str(error).split()) or type(error).__name__
+        batch = f"batch {number}, {kind} of the shape {tuple(x.shape)}"
+        if "channels" in said and (taken := _channels(model, x)):
+            raise ModelError(
+                f"The model ({type(model).__name__}) takes inputs of {taken} channel"
+                f"{'s' if taken > 1 else ''}, but those of {batch}, have {x.shape[1]}."
+            ) from error
         raise ModelError(
-            f"The model ({type(model).__name__}) fails on batch {number}, {kind} of the shape "
-            f"{tuple(x.shape)}: {said.rstrip('.')}.{hint}"
+            f"The model ({type(model).__name__}) fails on {batch}: {said.rstrip('.')}.{hint}"
         ) from error
+
+
+def _channels(model: nn.Module, x: Tensor) -> int:
+    """Return how many channels the first convolution takes, if inputs have another number."""
+    kinds = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    first = next((module for module in model.modules() if isinstance(module, kinds)), None)
+    if first is None or x.ndim < 3 or first.in_channels == x.shape[1]:
+        return 0
+    return first.in_channels
 
 
 def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:

@@ -16,9 +16,12 @@ from qpopt import InfeasibleInstance, InvalidArgument, InvalidInstance, TracePoi
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.preprocessing import check_scales
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.errors import check_keywords
-from qpopt_torch.network.head_finder import HeadLike, check_head
-from qpopt_torch.statistics.statistics import Bias, Similarity, Statistics
+from qpopt_torch.data.batches import first_batch
+from qpopt_torch.errors import check_keywords, shown
+from qpopt_torch.network.finer_maps import finer_maps, split_head
+from qpopt_torch.network.head_finder import HeadLike, check_head, head_of
+from qpopt_torch.statistics.bias import Bias
+from qpopt_torch.statistics.statistics import Similarity, Statistics
 
 ELSEWHERE = ("n_select", "n_per_class", "include", "exclude", "class_names")
 """Arguments of `Statistics.instance` that a pipeline takes itself."""
@@ -33,12 +36,14 @@ def checked_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `Statistics.instance` and `qpopt.solve`, names and values checked.
 
-    So are those of `find_head`. Arguments of `qpopt.solve` in `own` are given in another way.
+    So are those of `find_head` and `finer_maps`. Arguments of `qpopt.solve` in `own` are given in
+    another way.
     """
     for name, given in (("prepare", prepare), ("solve", solve)):
         if given is not None and not isinstance(given, Mapping):
             raise InvalidArgument(f"{name} must be a mapping of arguments, not {given!r}.")
     preparing, solving = dict(prepare or {}), dict(solve or {})
+    head, _ = split_head(head)
     check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=ELSEWHERE)
     check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
     _check_preparing(preparing)
@@ -47,13 +52,27 @@ def checked_options(
     return preparing, solving
 
 
+def with_finer_maps(
+    core: nn.Module, loader: Iterable[Any], head: HeadLike
+) -> tuple[nn.Module, HeadLike]:
+    """Return a model with the maps that are wanted of it, and what says where its head is."""
+    head, wanted = split_head(head)
+    if wanted is None:
+        return core, head
+    x, _ = first_batch(loader, core)
+    found = head_of(core, x, head)
+    return finer_maps(core, x, head=found, **wanted), {
+        "head": found.name,
+        "feature_layer": found.layer,
+    }
+
+
 def checked_wishes(
     n_select: int, n_per_class: int, include: Iterable[int], exclude: Iterable[int]
 ) -> dict[str, Any]:
     """Return include and exclude, if they and the counts make sense for some network."""
     for label, count in (("n_select", n_select), ("n_per_class", n_per_class)):
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise InvalidInstance(f"{label} must be a whole number of at least 1, not {count!r}.")
+        check_count(label, count)
     if n_per_class > n_select:
         raise InfeasibleInstance(
             f"n_per_class is {n_per_class}, but only n_select = {n_select} features are selected."
@@ -67,6 +86,12 @@ def checked_wishes(
             "selected."
         )
     return wanted
+
+
+def check_count(label: str, count: Any) -> None:
+    """Raise InvalidInstance unless this is a whole number of at least 1."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise InvalidInstance(f"{label} must be a whole number of at least 1, not {shown(count)}.")
 
 
 def teller(progress: bool | OnEvent) -> Callable[..., None]:
@@ -94,7 +119,7 @@ def _check_preparing(preparing: Mapping[str, Any]) -> None:
         fine = callable(bias) or _is_finite_vector(bias)
     if not fine:
         raise InvalidInstance(
-            "bias must be locality, center, none, a function, or one finite number for every "
+            f"bias must be {', '.join(get_args(Bias))}, a function, or one finite number for every "
             f"feature, not {bias!r}."
         )
     _features("hint", preparing.get("hint", ()))

@@ -23,7 +23,12 @@ from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
-from qpopt_torch.pipeline.arguments import checked_options, checked_wishes, teller
+from qpopt_torch.pipeline.arguments import (
+    checked_options,
+    checked_wishes,
+    teller,
+    with_finer_maps,
+)
 from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.run_folder import CHECKPOINT, RunFolder, plain_values
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -80,6 +85,7 @@ def sparsify(
         features of a frozen network, are taken from it.
     training
         `FineTuning(…)`, or "full" for its defaults, trains everything but the assignment;
+        `PartialTraining(…)`, or "last", trains the last layers from activations computed once;
         `AdapterTraining(…)`, or "frozen", computes the features once and trains only an adapter, in
         minutes on a CPU; None trains nothing.
     include, exclude
@@ -91,7 +97,8 @@ def sparsify(
         How it is solved: arguments of `qpopt.solve`, such as `method`, `time_limit` and `seed`.
     head
         The head, its module or name, or arguments of `find_head` such as `feature_layer`, where
-        they are known; found and verified otherwise.
+        they are known; found and verified otherwise. Among the arguments may be `finer_maps`, the
+        `stages` of the function of that name or a mapping of its arguments.
     class_names
         Names of the classes.
     out
@@ -118,6 +125,7 @@ def sparsify(
     for name, data in loaders.items():
         require_rereadable(data, name, "sparsify reads it several times")
     folder = None if out is None else RunFolder(out)
+    core, head = with_finer_maps(core, plain, head)
     found = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[0]
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
@@ -128,12 +136,15 @@ def sparsify(
     if folder is not None:
         counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
         ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
-        call = plain_values({"model": weights, **counts, **ways, "class_names": names})
+        finer = getattr(core, "finer_maps", None)
+        call = plain_values(
+            {"model": weights, **counts, **ways, "class_names": names, "finer_maps": finer}
+        )
         statistics = ranks.on_first(partial(folder.open, call, statistics))
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
     solving["progress"] = progress
     solution = ranks.on_first(lambda: _solution(instance, folder, solving))
-    sparse = SparseClassifier.from_solution(model, solution, statistics)
+    sparse = SparseClassifier.from_solution(core, solution, statistics)
     _advise(instance, sparse)
 
     def epoch(record: dict[str, float], step: int) -> None:
@@ -142,7 +153,8 @@ def sparsify(
     following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
         checkpoint = None if folder is None else folder.path / CHECKPOINT
-        following |= {"val_loader": val_loader, "checkpoint": checkpoint}
+        following |= {"val_loader": val_loader, "checkpoint": checkpoint, "plain_loader": plain}
+        following["keep"] = None if folder is None else folder.path
         fine_tune(sparse, loader, settings, **following)
     elif settings is not None:
         features = extract(core, plain, found, progress=shown)

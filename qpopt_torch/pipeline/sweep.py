@@ -24,13 +24,19 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
-from qpopt_torch.pipeline.arguments import checked_options, checked_wishes, teller
+from qpopt_torch.pipeline.arguments import (
+    check_count,
+    checked_options,
+    checked_wishes,
+    teller,
+    with_finer_maps,
+)
 from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.run_folder import SWEEP, RunFolder, plain_values
 from qpopt_torch.pipeline.sparsify import solved, statistics_for
@@ -102,6 +108,7 @@ def sweep(
         require_rereadable(data, name, "sweep reads it several times")
     preparing |= checked_wishes(max(k for k, _ in pairs), 1, include, exclude)
     folder = None if out is None else RunFolder(out)
+    core, head = with_finer_maps(core, plain, head)
     found = first_look(core, plain, head, names, loaders, preparing)
     statistics = statistics_for(
         preparing, solving, core, plain, head=found, class_names=names, progress=shown
@@ -109,6 +116,7 @@ def sweep(
     stored = None if folder is None else folder.path / SWEEP
     if folder is not None:
         call = {"sweep of the model": fingerprint(core), "head": found, "class_names": names}
+        call["finer_maps"] = getattr(core, "finer_maps", None)
         statistics = folder.open(plain_values(call), statistics)
     before = Sweep.load(stored) if stored is not None and stored.exists() else None
     frozen = _FrozenNetwork(core, statistics, plain, val_loader, settings, shown)
@@ -140,11 +148,12 @@ def _pairs(n_select: Sequence[int], n_per_class: Sequence[int]) -> list[tuple[in
     """Return all combinations of the counts, rising, if these are such."""
     for label, counts in (("n_select", n_select), ("n_per_class", n_per_class)):
         if isinstance(counts, str) or not isinstance(counts, Iterable) or not tuple(counts):
-            raise TrainingError(f"{label} must be a list of at least one count, not {counts!r}.")
-    pairs = list(product(n_select, n_per_class))
-    for k, p in pairs:
-        checked_wishes(k, min(k, p), (), ())
-    return sorted(set(pairs))
+            raise TrainingError(
+                f"{label} must be a list of at least one count, not {shown(counts)}."
+            )
+        for count in counts:
+            check_count(label, count)
+    return sorted(set(product(n_select, n_per_class)))
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from qpopt_torch.evidence.meaning import Meaning
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Evidence, Sample
 from qpopt_torch.explain.counterfactuals import Change, Move
@@ -17,10 +18,15 @@ from qpopt_torch.explain.decision_terms import Sum, sum_of
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
 from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
+from qpopt_torch.report.meaning import feature_meaning
 
 
 def contents(
-    gallery: Evidence, decisions: Evidence, max_bytes: int, params: PageParams
+    gallery: Evidence,
+    decisions: Evidence,
+    max_bytes: int,
+    params: PageParams,
+    meaning: Meaning | None = None,
 ) -> dict[str, Any]:
     """Return the data of the page.
 
@@ -32,6 +38,8 @@ def contents(
         Gives the decisions and the accuracy of every class; may be the same.
     max_bytes, params
         Size that the page should not exceed, and how it is spent.
+    meaning
+        What the features mean, where it is known.
     """
     numbers: dict[tuple[int, int], int] = {}
     samples: list[Sample] = []
@@ -47,7 +55,7 @@ def contents(
     means = gallery.class_means
     data = {
         "classes": _classes(gallery, decisions, number),
-        "features": _features(gallery, number),
+        "features": _features(gallery, number, meaning),
         "assignment": [np.flatnonzero(row).tolist() for row in gallery.assignment],
         "means": [[_rounded(value) for value in row] for row in means],
         **{
@@ -82,7 +90,7 @@ def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[s
     ]
 
 
-def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
+def _features(gallery: Evidence, number: Any, meaning: Meaning | None) -> list[dict[str, Any]]:
     features = []
     for column, name in enumerate(gallery.names.features):
         found = distribution_of(gallery, column)
@@ -98,6 +106,7 @@ def _features(gallery: Evidence, number: Any) -> list[dict[str, Any]]:
                 "modes": [[_rounded(value, 4) for value in mode] for mode in found.modes],
                 "contrastiveness": _rounded(100 * (1 - found.overlap), 1),
                 **_mixture(gallery, column),
+                **feature_meaning(meaning, column),
             }
         )
     return features
@@ -137,13 +146,15 @@ def _shown(total: Sum) -> list[Any]:
 def _change(decision: Decision, change: Change) -> list[Any]:
     """Return the rival, the ways in which it would win, how many more there are, and what is idle.
 
-    A way is a list of features, each with the change, the value after it, and what limits it.
+    A way is a list of features, each with whether it falls, by how much, the value after it, and
+    what limits it. The direction is said by itself: a change that is shown as 0.00 has one, too.
     """
 
     def described(move: Move) -> list[Any]:
         to = decision.shown_value(move, change.rival) + move.shown
         limit = None if move.limit is None else _rounded(move.limit)
-        return [move.column, move.shown / 100, to / 100, int(move.reach), limit]
+        size = abs(move.shown) / 100
+        return [move.column, int(move.falls), size, to / 100, int(move.reach), limit]
 
     ways = [[described(move) for move in way] for way in change.ways]
     return [change.rival, ways, change.n_more, list(change.idle)]

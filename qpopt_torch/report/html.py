@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from qpopt import QpoptError
 from qpopt.io import AnyPath, replacing
+from qpopt_torch.evidence.meaning import meaning_of
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.explain import Evidence, gather
 from qpopt_torch.metrics.alignment import birds_of
@@ -20,7 +21,9 @@ from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
+from qpopt_torch.report.meaning import meaning_rows
 from qpopt_torch.report.overview import (
+    averages,
     metric_rows,
     setting_rows,
     sharing,
@@ -30,7 +33,17 @@ from qpopt_torch.report.overview import (
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 MAX_BYTES = 25_000_000
-SCRIPTS = ("core", "pieces", "classes", "contrast", "features", "decisions", "map", "router")
+SCRIPTS = (
+    "core",
+    "pieces",
+    "classes",
+    "contrast",
+    "truth",
+    "features",
+    "decisions",
+    "map",
+    "router",
+)
 TABS = {
     "overview": "Overview",
     "classes": "Classes",
@@ -66,7 +79,8 @@ def write_report(
     path
         The file to write.
     loader
-        Batches of inputs and labels: their decisions are shown and measured.
+        Batches of inputs and labels: their decisions are shown and measured. Of drawn birds, what
+        the features mean is shown as well.
     train_loader
         Training batches, whose samples show the classes and features; without it, those of
         `loader`.
@@ -85,8 +99,8 @@ def write_report(
     params
         How the room in the file is spent.
     """
-    weights = model.sparse_head.assignment.detach().cpu()
-    collection = MetricCollection(weights, attributes, birds_of(loader))
+    birds = birds_of(loader)
+    collection = MetricCollection(model.sparse_head, attributes, birds)
     reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
     gallery: Evidence | None = None
     if train_loader is not None:
@@ -96,6 +110,7 @@ def write_report(
     decisions = gather(
         model, loader, decisions=collection, features=features, progress=progress, **reading
     )
+    meaning = None if birds is None else meaning_of(model, birds, progress=progress)
     metrics = collection.compute(from_training=train_loader is not None)
     page = _render(
         title=title,
@@ -104,9 +119,12 @@ def write_report(
         measured=metrics,
         dense=dense,
         sharing=sharing(model),
+        adapter=model.sparse_head.adapter,
+        averages=averages(gallery or decisions),
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
-        data=contents(gallery or decisions, decisions, max_bytes, params or PageParams()),
+        truth=meaning_rows(meaning),
+        data=contents(gallery or decisions, decisions, max_bytes, params or PageParams(), meaning),
         trace=trace_points(model),
     )
     with replacing(path) as stream:

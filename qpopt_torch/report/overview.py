@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from qpopt import __version__
 from qpopt.preprocessing import sharing_advice
+from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 
 def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]:
-    """Return title, meaning and values in percent of every metric that is known."""
+    """Return title, meaning, direction and values in percent of every metric that is known."""
     others = {} if dense is None else dense.percent()
     return [
         {
             "title": METRICS[key].title,
             "meaning": METRICS[key].meaning,
+            "better": METRICS[key].better(),
             "value": value,
             "dense": others.get(key),
         }
@@ -28,12 +32,31 @@ def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]
 
 
 def sharing(model: SparseClassifier) -> dict[str, Any]:
-    """Return how many classes a feature serves, how many serve one at most, and advice."""
+    """Return how many classes a feature serves, how many serve one at most, and advice.
+
+    And whether the classes are distinct: only the solver promises it, not any assignment.
+    """
     n_classes, n_select = model.assignment.shape
     served = model.assignment.sum(axis=0)
+    distinct = len(np.unique(model.assignment, axis=0)) == n_classes
     n_single = int((served <= 1).sum())
     advice = sharing_advice(n_classes, n_select, served.sum() / n_classes, n_single)
-    return {"mean": float(served.mean()), "single": n_single, "advice": advice}
+    return {
+        "mean": float(served.mean()),
+        "single": n_single,
+        "distinct": distinct,
+        "advice": advice,
+    }
+
+
+def averages(gallery: Evidence) -> dict[str, Any]:
+    """Return between what the averages of the features lie, and over how many samples."""
+    means = gallery.values.mean(axis=0, dtype=np.float64)
+    return {
+        "n_samples": len(gallery.values),
+        "least": float(means.min()),
+        "largest": float(means.max()),
+    }
 
 
 def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:

@@ -20,15 +20,15 @@ from torch import Tensor, nn
 from qpopt import InvalidFile, Solution
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
-from qpopt_torch.network.head import Head
+from qpopt_torch.network.head import LARGEST, Head
 
-SEALED = ("architecture", "head", "n_select", "hidden")
+SEALED = ("architecture", "head", "n_select", "hidden", "finer_maps")
 """What a configuration says of the weights; names may be edited by hand."""
 
 
 def seal(config: Mapping[str, Any], weights: bytes) -> str:
     """Return the SHA-256 of a file of weights and of what a configuration says of it."""
-    said = json.dumps({key: config[key] for key in SEALED}, sort_keys=True)
+    said = json.dumps({key: config[key] for key in SEALED if key in config}, sort_keys=True)
     return hashlib.sha256(said.encode() + weights).hexdigest()
 
 
@@ -44,11 +44,14 @@ def check_config(config: Mapping[str, Any]) -> Head:
     _require(type(config["n_select"]) is int, "n_select", config["n_select"])
     _require(1 <= config["n_select"] <= head.n_features, "n_select", config["n_select"])
     hidden, dropout = config["hidden"], config["dropout"]
-    _require(hidden is None or (type(hidden) is int and hidden >= 0), "hidden", hidden)
+    fine = hidden is None or (type(hidden) is int and 0 <= hidden <= LARGEST)
+    _require(fine, "hidden", hidden)
     _require(type(dropout) in (int, float) and 0 <= dropout <= 1, "dropout", dropout)
     _require(type(config["solution"]) is bool, "solution", config["solution"])
     for name in ("architecture", "seal"):
         _require(isinstance(config[name], str), name, config[name])
+    finer = config.get("finer_maps", [])
+    _require(isinstance(finer, list) and all(map(_are_changes, finer)), "finer_maps", finer)
     names, features = config["class_names"], config["feature_names"]
     _require(names is None or _are_texts(names), "class_names", names)
     checked_class_names(names, head.n_classes)
@@ -78,7 +81,8 @@ def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> 
     for name, shape in shapes.items():
         if name not in values or tuple(values[name].shape) != shape:
             raise ModelError(f"the {name} of the sparse head is missing or of another shape.")
-        if values[name].is_floating_point() == (name == "selection"):
+        dtype = values[name].dtype
+        if not (dtype == torch.int64 if name == "selection" else dtype.is_floating_point):
             raise ModelError(f"the {name} of the sparse head is {values[name].dtype}.")
     selection, assignment = values["selection"].cpu(), values["assignment"].cpu()
     if (selection < 0).any() or (selection >= head.n_features).any():
@@ -90,13 +94,35 @@ def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> 
     sizes = assignment.sum(1)
     if not len(sizes) or (sizes != sizes[0]).any() or sizes[0] < 1:
         raise ModelError("the classes do not have the same number of features.")
-    if not torch.isfinite(values["mean"]).all():
-        raise ModelError("the means of the features are not finite.")
-    if not (torch.isfinite(values["std"]) & (values["std"] > 0)).all():
-        raise ModelError("the deviations of the features are not finite and above 0.")
+    for name, value in values.items():
+        if value.is_complex() or not torch.isfinite(value).all():
+            raise ModelError(f"the values {name} of the sparse head are not finite.")
+        if name.split(".")[-1] == "std" and not (value > 0).all():
+            raise ModelError("the deviations of the features are not above 0.")
     adapted = values.get("adapter.selection")
     if adapted is not None and not torch.equal(adapted.cpu(), selection):
         raise ModelError("the adapter is of another selection.")
+
+
+def check_adapter(values: Mapping[str, Tensor], head: Head, hidden: int | None) -> None:
+    """Raise ModelError unless there is an adapter of these sizes, or none where there is none.
+
+    Parameters
+    ----------
+    values, head
+        As in `check_selection`.
+    hidden
+        The width of its hidden path, 0 without one; None where there is no adapter.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    if hidden is not None:
+        shapes["adapter.mean"] = (head.n_features,)
+    if hidden:
+        shapes["adapter.mlp.0.weight"] = (hidden, head.n_features)
+    for name in ("adapter.mean", "adapter.mlp.0.weight"):
+        found = tuple(values[name].shape) if name in values else None
+        if found != shapes.get(name):
+            raise ModelError("the adapter is missing, of other sizes, or should not be there.")
 
 
 def check_network(network: nn.Module, head: Head) -> None:
@@ -107,6 +133,8 @@ def check_network(network: nn.Module, head: Head) -> None:
     for name, buffer in network.named_buffers():  # masks may be infinite
         if buffer.is_floating_point() and torch.isnan(buffer).any():
             raise ModelError(f"the values {name} are NaN.")
+        if name.split(".")[-1] == "running_var" and (buffer < 0).any():
+            raise ModelError(f"the variances {name} are below 0.")
     known = dict(network.named_modules())
     for named in (head.norm, *head.dropouts):
         if named is not None and named not in known:
@@ -138,6 +166,20 @@ def checked_solution(
 def _require(fine: bool, name: str, value: Any) -> None:
     if not fine:
         raise ModelError(f"{name} is {value!r}.")
+
+
+def _are_changes(values: Any) -> bool:
+    """Whether these can be changes of layers; see `qpopt_torch.network.geometry`."""
+    kinds = {"stride", "dilation", "padding"}, {"every", "first"}
+    return isinstance(values, dict) and all(
+        isinstance(change, dict)
+        and any(set(change) <= kind for kind in kinds)
+        and all(
+            isinstance(v, list) and all(type(n) is int and n >= 0 for n in v) and v
+            for v in change.values()
+        )
+        for change in values.values()
+    )
 
 
 def _are_texts(values: Any) -> bool:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+from qpopt import InvalidArgument
+from qpopt_torch.errors import shown
+
+MOST_BINS = 2**16
+"""More bins than any AUROC needs."""
 
 
 class FeatureScale(NamedTuple):
@@ -31,6 +38,16 @@ class FeatureScale(NamedTuple):
         return cls(values.mean(0), torch.where(scale > 0, scale, torch.ones_like(scale)))
 
 
+def checked_bins(bins: Any) -> int:
+    """Return the number of bins of a histogram, or 0 for none."""
+    whole = isinstance(bins, Integral) and not isinstance(bins, bool)
+    if not whole or not (bins == 0 or 2 <= bins <= MOST_BINS):
+        raise InvalidArgument(
+            f"bins must be 0, or a whole number from 2 to {MOST_BINS}, not {shown(bins)}."
+        )
+    return int(bins)
+
+
 class Accumulator:
     """Sums over samples: add batches, then read the attributes.
 
@@ -52,6 +69,9 @@ class Accumulator:
     locality, center
         Σ max(softmax over positions) · f and Σ f / (1 + distance of the maximum to the edge);
         None before any maps were added, and `center` also where positions form no grid.
+    share_locality, share_edge
+        Σ max(softmax over positions) · u and Σ [the maximum lies on the edge] · u, u the share of
+        f in the sum of the features of the sample; None where the two above are.
     """
 
     def __init__(
@@ -67,6 +87,8 @@ class Accumulator:
         self.minima = torch.full_like(scale.shift, torch.inf)
         self.locality: Tensor | None = None
         self.center: Tensor | None = None
+        self.share_locality: Tensor | None = None
+        self.share_edge: Tensor | None = None
         self.n_positions = 0
         self.rounding = 0.0
         shape = (n_classes, n_features, bins)
@@ -107,19 +129,27 @@ class Accumulator:
 
     def _add_maps(self, values: Tensor, maps: Tensor, grid: bool) -> None:
         self.n_positions = maps[0, 0].numel() if len(maps) else self.n_positions
-        weights = 1 / (1 + edge_distance(maps.shape[2:]).to(values)) if grid else None
+        distance = edge_distance(maps.shape[2:]).to(values) if grid else None
         step = max(1, self.chunk // max(1, maps.shape[1] * self.n_positions))
         for first in range(0, len(maps), step):
             positions = maps[first : first + step].flatten(2)
             chunk = values[first : first + step]
+            whole = chunk.sum(1, keepdim=True)
+            share = torch.where(whole != 0, chunk / whole, torch.zeros_like(chunk))
             highest, where = positions.max(2)
             # Softmax is largest where the map is, and there it is 1 / Σ exp(map − its maximum).
             total = as_double(positions).sub(as_double(highest)[..., None]).exp_().sum(2)
-            locality = (chunk / total).sum(0)
-            self.locality = locality if self.locality is None else self.locality + locality
-            if weights is not None:
-                center = (chunk * weights[where.to(weights.device)]).sum(0)
-                self.center = center if self.center is None else self.center + center
+            self._add_up("locality", chunk / total)
+            self._add_up("share_locality", share / total)
+            if distance is not None:
+                away = distance[where.to(distance.device)]
+                self._add_up("center", chunk / (1 + away))
+                self._add_up("share_edge", share * (away == 0))
+
+    def _add_up(self, name: str, terms: Tensor) -> None:
+        """Add terms, samples × features, to a sum that begins with its first ones."""
+        known, added = getattr(self, name), terms.sum(0)
+        setattr(self, name, added if known is None else known + added)
 
 
 def as_double(values: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from qpopt import InvalidInstance
 if TYPE_CHECKING:
     from qpopt_torch.statistics.statistics import Statistics
 
-OPTIONAL = ("locality", "center", "histograms")
+OPTIONAL = ("locality", "center", "share_locality", "share_edge", "histograms")
 """Sums that are made where they are asked for, or where there are maps."""
 
 REORDERED = 1e-5
@@ -31,7 +31,7 @@ def check_statistics(arrays: Mapping[str, Any], n_positions: Any, rounding: Any)
     n_classes, n_features = np.asarray(arrays["sums"]).shape
     bins = np.shape(arrays["histograms"])[2] if "histograms" in arrays else 0
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
-        ("shift", "squares", "minima", "locality", "center", "scale"), (n_features,)
+        ("shift", "squares", "minima", "scale", *OPTIONAL[:-1]), (n_features,)
     )
     shapes |= {
         "counts": (n_classes,),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -15,16 +15,15 @@ from torch import Tensor
 from qpopt import Instance, InvalidInstance, prepare
 from qpopt.io import AnyPath, opened_archive, save_archive
 from qpopt.preprocessing import (
+    PublishedBias,
     auroc_from_histograms,
-    center_from_sums,
-    locality_from_sums,
     pearson_from_sums,
 )
 from qpopt_torch.data.batches import check_features
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.head import Head
-from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
+from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, checked_bins
+from qpopt_torch.statistics.bias import BiasLike, raw_bias
 from qpopt_torch.statistics.consistency import OPTIONAL, check_mergeable, check_statistics
 
 NOISE = 8
@@ -34,8 +33,6 @@ logger = logging.getLogger("qpopt")
 
 Floats = NDArray[np.float64]
 Similarity = Literal["pearson", "auroc"]
-Bias = Literal["locality", "center", "none"]
-BiasLike = Bias | ArrayLike | Callable[["Statistics"], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +51,9 @@ class Statistics:
         Sums of the squares of the shifted features.
     minima
         The smallest value of every feature, not shifted.
-    locality, center
-        The sums of the two kinds of bias, or None where the features have no maps (for `center`:
-        no maps on a grid).
+    locality, center, share_locality, share_edge
+        The sums of the kinds of bias, the last two those of `published`; None where the features
+        have no maps (for `center` and `share_edge`: no maps on a grid).
     n_positions
         Positions of a feature map; 0 without maps.
     histograms, scale
@@ -82,6 +79,8 @@ class Statistics:
     head: Head | None = None
     class_names: tuple[str, ...] | None = None
     rounding: float = 0.0
+    share_locality: Floats | None = None
+    share_edge: Floats | None = None
 
     @classmethod
     def of(
@@ -123,14 +122,9 @@ class Statistics:
         bins, class_names
             As in `collect`.
         """
-        values, classes = (torch.as_tensor(np.asarray(v)) for v in (features, labels))
-        if n_classes is None:
-            n_classes = int(classes.max()) + 1 if classes.numel() else 0
-        classes = check_features(values, classes, n_classes)
-        if not (finite := torch.isfinite(values).all(1)).all():
-            sample = int(finite.int().argmin())
-            raise LoaderError(f"The features of sample {sample} are not finite.")
-        sums = Accumulator(n_classes, FeatureScale.of(values), bins)
+        values, classes = check_features(features, labels, n_classes)
+        found = int(classes.max()) + 1 if n_classes is None else n_classes
+        sums = Accumulator(found, FeatureScale.of(values), checked_bins(bins))
         sums.add(values, classes, None if maps is None else torch.as_tensor(np.asarray(maps)))
         return cls.of(sums, class_names)
 
@@ -213,34 +207,17 @@ class Statistics:
         found = auroc_from_histograms(self.histograms, class_names=self.class_names)
         return np.where(constant, 0.5, found)
 
-    def bias(self, kind: BiasLike = "locality") -> Floats | None:
+    def bias(self, kind: BiasLike = "locality") -> Floats | PublishedBias | None:
         """Return a raw bias, or None for none.
 
         Parameters
         ----------
         kind
-            `locality`, `center`, `none`, one value per feature, or a function of the statistics
-            that returns those. Where the features have no maps, the first two give None and say
-            so once.
+            `locality`, `center`, `published`, `none`, one value per feature, or a function of the
+            statistics that returns those. Where the features have no maps, the first three give
+            None and say so once.
         """
-        if not isinstance(kind, str):
-            values = kind(self) if callable(kind) else kind
-            try:
-                return np.asarray(values, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise InvalidInstance(f"bias must give numbers, not {values!r}.") from None
-        if kind == "none":
-            return None
-        formulas = {"locality": locality_from_sums, "center": center_from_sums}
-        if kind not in formulas:
-            raise InvalidInstance(
-                f"bias must be locality, center, none, an array or a function, not {kind!r}."
-            )
-        if (weighted := getattr(self, kind)) is None:
-            missing = "have no maps" if self.locality is None else "have no maps on a grid"
-            logger.warning("The features %s, so %s is undefined: no bias is used.", missing, kind)
-            return None
-        return formulas[kind](weighted, self.class_sums.sum(axis=0), self.n_samples)
+        return raw_bias(self, kind)
 
     def instance(
         self,

@@ -9,21 +9,28 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import unwrap
+from qpopt_torch.training.fine_tuning import tune
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
 from qpopt_torch.training.objectives import TrainingObjective
-from qpopt_torch.training.settings import DenseTraining
+from qpopt_torch.training.settings import DenseTraining, PartialTraining, require_settings
+
+DROPOUT = 0.2
+"""Chance that a feature is left out where the settings have none."""
 
 
 def train_dense(
     model: nn.Module,
     loader: Iterable[Any],
-    settings: DenseTraining | None = None,
+    settings: DenseTraining | PartialTraining | None = None,
     *,
     head: HeadLike = None,
     val_loader: Iterable[Any] | None = None,
+    plain_loader: Iterable[Any] | None = None,
+    keep: AnyPath | None = None,
     checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
@@ -35,14 +42,30 @@ def train_dense(
     model
         The model; it ends in evaluation mode.
     head
-        As in `collect`.
-    loader, settings, val_loader, checkpoint, log, progress
+        As in `collect`. A mapping may also hold `finer_maps`, as in `sparsify`: the maps of the
+        model then become finer before it is trained, in place.
+    settings
+        The schedule; the published one by default. `PartialTraining(…)` trains the last layers.
+    loader, val_loader, plain_loader, keep, checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
     """
-    settings = settings or DenseTraining()
+    settings = DenseTraining() if settings is None else settings
+    require_settings(settings, DenseTraining, PartialTraining)
     check_loaders(loader, val_loader)
     core = unwrap(model)
-    found = head if isinstance(head, Head) else head_of(core, begin(loader, core)[0], head)
+    head, finer = split_head(head)
+    if isinstance(head, Head) and finer is None:
+        found = head
+    else:
+        x, _ = begin(loader, core)
+        found = head_of(core, x, head)
+        if finer is not None:
+            refine(core, found, x, **finer)
+    following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
+    if isinstance(settings, PartialTraining):
+        objective = TrainingObjective(core, found, settings.beta, DROPOUT, settings.norms)
+        sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
+        return tune(objective, loader, settings, **sources, **following)
     own = set(found.modules(core)[0].parameters())
     trainable = [p for p in core.parameters() if p.requires_grad]
     groups = [
@@ -50,6 +73,6 @@ def train_dense(
         {"params": [p for p in trainable if p in own], "lr": settings.head_lr},
     ]
     groups = [group for group in groups if group["params"]]
-    objective = TrainingObjective(core, found, settings.beta, settings.dropout)
+    objective = TrainingObjective(core, found, settings.beta, settings.dropout, settings.norms)
     training = Training("train dense", objective, groups, settings)
-    return train(training, loader, val_loader, checkpoint, log, progress)
+    return train(training, loader, val_loader, **following)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from torch import nn
+
 from qpopt.io import AnyPath
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
 from qpopt_torch.training.learning_rate import best_rate
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
 from qpopt_torch.training.objectives import TrainingObjective
-from qpopt_torch.training.settings import FineTuning
+from qpopt_torch.training.partial import partial_run
+from qpopt_torch.training.settings import FineTuning, PartialTraining, require_settings
 
 
 def fine_tune(
@@ -20,6 +24,8 @@ def fine_tune(
     settings: FineTuning | None = None,
     *,
     val_loader: Iterable[Any] | None = None,
+    plain_loader: Iterable[Any] | None = None,
+    keep: AnyPath | None = None,
     checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
@@ -33,9 +39,13 @@ def fine_tune(
     loader
         Training batches; read once an epoch.
     settings
-        The schedule; the published one by default.
+        The schedule; the published one by default. `PartialTraining(…)` trains the last layers.
     val_loader
         Batches to measure the accuracy after every epoch.
+    plain_loader
+        The training samples as they are, for the views of `PartialTraining`.
+    keep
+        A folder in which the activations of `PartialTraining` stay for another call.
     checkpoint
         A file that is written after every epoch and resumed from.
     log
@@ -48,16 +58,53 @@ def fine_tune(
     History
         Figures of every epoch, and why the training stopped early if it did.
     """
-    settings = settings or FineTuning()
+    if not isinstance(model, SparseClassifier):
+        raise ModelError(f"fine_tune trains a SparseClassifier, not {shown(model)}.")
+    settings = FineTuning() if settings is None else settings
+    require_settings(settings, FineTuning)
     check_loaders(loader, val_loader)
     if not settings.epochs:
         model.eval()
         return History()
-    objective = TrainingObjective(model, model.head, settings.beta)
+    objective = TrainingObjective(model, model.head, settings.beta, norms=settings.norms)
+    following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
+    sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
+    return tune(objective, loader, settings, **sources, **following)
+
+
+def tune(
+    objective: TrainingObjective,
+    loader: Iterable[Any],
+    settings: FineTuning,
+    *,
+    val_loader: Iterable[Any] | None,
+    plain: Iterable[Any] | None,
+    keep: AnyPath | None,
+    checkpoint: AnyPath | None,
+    log: Log | None,
+    progress: bool,
+) -> History:
+    """Train what an objective is about, all of it or its last layers; see `fine_tune`."""
+    if not isinstance(settings, PartialTraining):
+        training = _training(objective, loader, settings, checkpoint)
+        return train(training, loader, val_loader, checkpoint, log, progress)
+    sources: dict[str, Any] = {"plain": plain, "keep": keep, "progress": progress}
+    with partial_run(objective, loader, val_loader, settings, **sources) as run:
+        training = _training(objective, run.loader, settings, checkpoint, run.evaluated)
+        return train(training, run.loader, run.val_loader, checkpoint, log, progress)
+
+
+def _training(
+    objective: TrainingObjective,
+    loader: Iterable[Any],
+    settings: FineTuning,
+    checkpoint: AnyPath | None,
+    evaluated: nn.Module | None = None,
+) -> Training:
+    """Return the training, at the rate that is given, was begun with, or proves best."""
     rate = settings.lr
     if isinstance(rate, str):
         begun = read(checkpoint)
         rate = begun["settings"]["rates"][0] if begun else best_rate(objective, loader, settings)
-    groups = [{"params": [p for p in model.parameters() if p.requires_grad], "lr": rate}]
-    training = Training("fine-tune", objective, groups, settings)
-    return train(training, loader, val_loader, checkpoint, log, progress)
+    groups = [{"params": [p for p in objective.parameters() if p.requires_grad], "lr": rate}]
+    return Training("fine-tune", objective, groups, settings, evaluated)

@@ -65,12 +65,15 @@ class Training:
         Parameter groups of the optimiser with their learning rates.
     settings
         The schedule.
+    evaluated
+        What is evaluated on validation batches, if not the model itself.
     """
 
     title: str
     objective: TrainingObjective | AdapterObjective
     groups: list[dict[str, Any]]
     settings: Schedule | AdapterTraining
+    evaluated: nn.Module | None = None
 
     def __post_init__(self) -> None:
         self.model: nn.Module = self.objective.model
@@ -155,7 +158,8 @@ def train(
             good = _state(training.model)
             steps = (epoch + 1) * int(record.pop("steps"))
             if val_loader is not None:
-                record["val_accuracy"] = accuracy(training.model, val_loader, progress=False)
+                judged = training.evaluated or training.model
+                record["val_accuracy"] = accuracy(judged, val_loader, progress=False)
             history.epochs.append(record)
             write(training, history.epochs, checkpoint, start)
             if log is not None and ranks.is_first():

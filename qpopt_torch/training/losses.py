@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-BETA_PER_POSITION = 0.001
-"""Weight of the loss for every position of a feature map: 0.196 for maps of 14 × 14."""
+CONVOLUTIONAL, TRANSFORMER = 0.196, 0.0245
+"""Published weights of the loss, for maps of any size."""
 
 
 def feature_diversity_loss(
@@ -48,6 +48,13 @@ def feature_diversity_loss(
     return -diversity
 
 
-def default_beta(n_positions: int) -> float:
-    """Return the weight of the loss for maps with this many positions."""
-    return BETA_PER_POSITION * n_positions
+def default_beta(network: nn.Module) -> float:
+    """Return the published weight of the loss: that of transformers, or of all other networks.
+
+    A transformer has attention and layer norms. Attention beside batch norms, in blocks that weigh
+    channels or places, belongs to a convolutional network.
+    """
+    kinds = {type(module).__name__.lower() for module in network.modules()}
+    attends = any("attention" in kind for kind in kinds)
+    normalises = any("layernorm" in kind or "rmsnorm" in kind for kind in kinds)
+    return TRANSFORMER if attends and normalises else CONVOLUTIONAL

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import hooked, observe
+from qpopt_torch.network.tail import Tail
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.training.losses import default_beta, feature_diversity_loss
@@ -23,34 +24,58 @@ class TrainingObjective(nn.Module):
     model, head
         A sparse classifier, or a dense model, and its head.
     beta
-        Weight of the feature diversity loss; `auto` depends on the size of the maps.
+        Weight of the feature diversity loss; `auto` depends on the kind of network.
     dropout
         Chance that a feature of a dense model is left out in front of its head.
+    norms
+        `frozen` leaves the statistics of batch norms as they are.
+
+    Attributes
+    ----------
+    tail
+        The part of the network that is trained, from what reaches it; None for all of it.
     """
 
     def __init__(
-        self, model: nn.Module, head: Head, beta: float | str, dropout: float = 0.0
+        self,
+        model: nn.Module,
+        head: Head,
+        beta: float | str,
+        dropout: float = 0.0,
+        norms: str = "trained",
     ) -> None:
         super().__init__()
-        self.model, self.head, self.beta, self.dropout = model, head, beta, dropout
+        self.model, self.head, self.dropout, self.norms = model, head, dropout, norms
+        self.tail: Tail | None = None
+        self.beta = default_beta(model) if isinstance(beta, str) else beta
         self.n_classes = head.n_classes
+
+    @property
+    def network(self) -> nn.Module:
+        """The network, with whatever head it has."""
+        return self.model.network if isinstance(self.model, SparseClassifier) else self.model
+
+    def train(self, mode: bool = True) -> TrainingObjective:
+        """Set the mode of training, but for what stays as it is."""
+        super().train(mode)
+        for module in self.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm) and mode:
+                module.train(self.norms == "trained")
+        return self
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
-        network = self.model.network if isinstance(self.model, SparseClassifier) else self.model
+        network = self.network
         module: Any = self.head.modules(network)[0]
         dropping = hooked({}, {module: self._drop})
         with observe(network, self.head, evaluate=False) as seen, dropping:
-            network(x)
+            network(x) if self.tail is None else self.tail(network, x)
         loss = F.cross_entropy(seen.logits.float(), y)
-        if seen.maps is not None:
-            n_positions = seen.maps[0, 0].numel()
-            beta = default_beta(n_positions) if isinstance(self.beta, str) else self.beta
-            if beta > 0:
-                weights = module.weight.flatten(1)
-                loss = loss + beta * feature_diversity_loss(
-                    seen.logits, seen.features, seen.maps, weights
-                )
+        if seen.maps is not None and self.beta > 0:
+            weights = module.weight.flatten(1)
+            loss = loss + self.beta * feature_diversity_loss(
+                seen.logits, seen.features, seen.maps, weights
+            )
         return loss, seen.logits
 
     def _drop(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.library.library import ROOT
+from benchmarks.reports.report import facts
 from benchmarks.runs.rows import RowFile
 
 README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
@@ -27,9 +28,8 @@ def site(tmp_path):
     package, site = tmp_path / "package", tmp_path / "site"
     package.mkdir()
     (package / "my_solver.py").write_text(block("python", "class SciPy"))
-    head = "[metadata]\nname = my-solver\nversion = 1.0\n[options]\npy_modules = my_solver\n"
-    (package / "setup.cfg").write_text(head + block("", "qpopt.solvers ="))
-    (package / "setup.py").write_text("from setuptools import setup\nsetup()\n")
+    (package / "setup.cfg").write_text(block("", "qpopt.solvers ="))
+    (package / "pyproject.toml").write_text(block("toml", "[build-system]"))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run(
         [*pip, "--no-build-isolation", "--target", str(site), str(package)], check=True, timeout=120
@@ -57,4 +57,7 @@ def test_the_example_is_short_and_can_be_compared(site, tmp_path):
         for solver in ("scipy", "highs")
     }
     assert all(row.verified for row in rows)
+    (own,) = {row.versions.rpartition(" scipy ")[2] for row in rows if row.solver == "scipy"}
+    assert own == "my-solver-1.0"
+    assert "scipy my-solver-1.0" in dict(facts(rows))["versions"]
     assert all(Path(tmp_path / "mine" / "solutions" / f"{row.key}.json").exists() for row in rows)

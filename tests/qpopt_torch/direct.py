@@ -33,6 +33,22 @@ def center(features, maps):
     return bias
 
 
+def published(features, maps):
+    """Return Σ_j max(S_j^d) u_jd / n and − Σ_j [maximum on the border] u_jd with plain loops."""
+    n, n_features = features.shape
+    local, edge = np.zeros(n_features), np.zeros(n_features)
+    for j in range(n):
+        for d in range(n_features):
+            share = features[j, d] / sum(features[j])
+            values = np.exp(maps[j, d] - maps[j, d].max())
+            local[d] += (values / values.sum()).max() * share / n
+            where = np.unravel_index(maps[j, d].argmax(), maps[j, d].shape)
+            sizes = maps[j, d].shape
+            if any(i in (0, size - 1) for i, size in zip(where, sizes, strict=True)):
+                edge[d] -= share
+    return local, edge
+
+
 def pearson(features, labels, n_classes):
     """Return the correlation of every feature with the labels of every class."""
     return np.array(

@@ -10,10 +10,10 @@ def _eye(iris: Colour, *behind: Shape) -> tuple[Shape, ...]:
     x, y = 702, 306
     return (
         *behind,
-        disc(INK, x, y, 66),
-        disc(iris, x, y, 54),
-        disc(INK, x + 4, y, 29),
-        disc((255, 255, 255), x + 20, y - 20, 14),
+        disc(INK, x, y, 70),
+        disc(iris, x, y, 60),
+        disc(INK, x + 4, y, 28),
+        disc((255, 255, 255), x + 20, y - 20, 13),
     )
 
 
@@ -28,7 +28,7 @@ EYE = BirdPart(
         Variant(
             "ringed",
             "ring-eyed",
-            _eye((70, 52, 46), disc(CREAM, 702, 306, 88)),
+            _eye((70, 52, 46), disc(CREAM, 702, 306, 100)),
         ),
         Variant(
             "masked",
@@ -37,8 +37,8 @@ EYE = BirdPart(
                 (120, 196, 226),
                 smooth(
                     INK,
-                    *((806, 300), (760, 366), (690, 384), (600, 372), (524, 330)),
-                    *((600, 296), (690, 236), (770, 256)),
+                    *((812, 300), (764, 376), (690, 394), (596, 382), (506, 338)),
+                    *((596, 286), (690, 222), (776, 244)),
                 ),
             ),
         ),

@@ -40,6 +40,12 @@ class Motion(NamedTuple):
         """Return what stretches about the origin and then moves the origin to a point."""
         return cls(x, 0.0, to[0], 0.0, y, to[1])
 
+    @classmethod
+    def grow(cls, factor: float, pivot: Point) -> Motion:
+        """Return what makes all distances from a point larger."""
+        x, y = pivot
+        return cls.scale(factor, factor, to=(x - factor * x, y - factor * y))
+
     def then(self, other: Motion) -> Motion:
         """Return this motion followed by another one."""
         return Motion(

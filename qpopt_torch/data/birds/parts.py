@@ -19,6 +19,8 @@ PIVOTS: dict[Joint, Point] = {
     "legs": (490, 690),
 }
 """Where the joints turn: what belongs to a joint moves with it."""
+GROWTH: dict[Joint, float] = {"body": 1.0, "head": 1.32, "tail": 1.0, "legs": 1.25}
+"""How large what belongs to a joint is drawn, about its pivot: at 64 pixels a beak must be seen."""
 
 
 @dataclass(frozen=True, eq=False)

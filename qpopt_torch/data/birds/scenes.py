@@ -11,16 +11,16 @@ from qpopt_torch.data.birds.chance import Draws
 from qpopt_torch.data.birds.motions import Motion
 from qpopt_torch.data.birds.nuisance import Nuisance
 from qpopt_torch.data.birds.outlines import Colour
-from qpopt_torch.data.birds.parts import PIVOTS, Joint
+from qpopt_torch.data.birds.parts import GROWTH, PIVOTS, Joint
 
 BODY_TONES = ((168, 146, 126), (134, 142, 156), (188, 166, 138), (142, 118, 106))
 """What bodies look like; it says nothing about the species."""
 MIDDLE_TONE = (158, 143, 132)
 """Their mean."""
 
-MIDDLE = (445, 468)
+MIDDLE = (480, 430)
 """The middle of a bird, in units: it goes to the middle of the picture."""
-SCALE = 0.00082
+SCALE = 0.00078
 """The size of a unit, as a share of the picture: a bird fills nearly all of it."""
 
 JOINT_FREEDOM: dict[Joint, float] = {"body": 0.0, "head": 1.0, "tail": 1.0, "legs": 0.5}
@@ -48,7 +48,9 @@ class Scene:
         self.nuisance, self.key = nuisance, key
         draws = Draws(*key, POSE)
         joints = {
-            joint: Motion.turn(draws.between(most * nuisance.pose), PIVOTS[joint])
+            joint: Motion.grow(GROWTH[joint], PIVOTS[joint]).then(
+                Motion.turn(draws.between(most * nuisance.pose), PIVOTS[joint])
+            )
             for joint, most in JOINT_FREEDOM.items()
         }
         turn = Motion.turn(draws.between(nuisance.turn), MIDDLE)

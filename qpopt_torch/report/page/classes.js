@@ -59,6 +59,6 @@ function classPart(c, j) {
     h("div", null, h("div", { class: "card-title" }, featureLink(j)),
       h("p", { class: "note" }, here === null ? null : [`usually ${signed(here)} here`, elsewhere === null ? "" : `, ${signed(elsewhere)} where it is not used`]),
       others.length ? [h("div", { class: "note" }, "Also part of"), chips(others)] : h("div", { class: "note" }, "Part of no other class")),
-    h("div", null, h("div", { class: "note" }, "Strongest in any class"),
+    h("div", null, h("div", { class: "note" }, "Strongest, at most two samples of a class"),
       h("div", { class: "tiles" }, DATA.features[j].samples.slice(0, 4).map((id) => namedTile(id, j)))));
 }

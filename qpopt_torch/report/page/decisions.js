@@ -65,7 +65,7 @@ function decisionView(kind, place) {
         DATA.assignment[sum.class].map((j, i) => h("td", null, tile(entry.sample, j, featureLink(j), " ", h("b", null, signed(sum.terms[i]))))))))))] : null,
     missed.length ? [h("h3", null, "What it would have taken"), missed.map((change) => changeView(sums, change))] : null,
     others.length ? [h("h3", null, "What would have to change"), others.map((change) => changeView(sums, change))] : null,
-    entry.changes.length ? h("p", { class: "note" }, "Each change is by itself, all else as it is, and the class named then has the highest sum of all classes. Numbers are rounded to 0.01.") : null,
+    entry.changes.length ? h("p", { class: "note" }, "Each change is by itself, all else as it is, and the class named then has the highest sum of all classes. Numbers are rounded to 0.01 such that every sum adds up, so a feature of two classes may differ by 0.01 between them.") : null,
   ];
 }
 
@@ -77,7 +77,7 @@ function changeView(sums, [rival, ways, more, idle]) {
   const begin = [classLink(rival), ` is ${lead} behind `, classLink(winner.class), ". "];
   if (!ways.length) return h("div", { class: "change" }, h("p", null, begin, "No change of one or two features would make it win."));
   if (ways[0].length > 1) {
-    return h("div", { class: "change" }, h("p", null, begin, "No single feature would make it win; this pair is the smallest change that would:"),
+    return h("div", { class: "change" }, h("p", null, begin, "No single feature would make it win; of all pairs, this one needs the smallest changes in sum:"),
       h("ul", null, h("li", null, ways[0].map((move, i) => [i ? ", and " : "", moved(move)]))));
   }
   return h("div", { class: "change" }, h("p", null, begin, "It would win with any one of these:"),
@@ -86,10 +86,10 @@ function changeView(sums, [rival, ways, more, idle]) {
       idle.length ? ["No change of ", listed(idle.map((j) => featureLink(j))), " alone would: a third class stays ahead."] : null) : null);
 }
 
-function moved([feature, by, to, reach, limit]) {
-  const size = Math.abs(by).toFixed(2);
-  const text = by < 0 ? ` lower by more than ${size}, below ${signed(to)}` : ` higher by more than ${size}, above ${signed(to)}`;
-  const [end, far] = by < 0 ? ["lowest", "least value"] : ["highest", "largest value"];
+function moved([feature, falls, change, to, reach, limit]) {
+  const size = change.toFixed(2);
+  const text = falls ? ` lower by more than ${size}, below ${signed(to)}` : ` higher by more than ${size}, above ${signed(to)}`;
+  const [end, far] = falls ? ["lowest", "least value"] : ["highest", "largest value"];
   const mark = [null, `no sample goes there: the ${end} is ${signed(limit)}`, `impossible: its ${far} is ${signed(limit)}`][reach];
   return [featureLink(feature), text, mark ? h("span", { class: "note" }, ` (${mark})`) : null];
 }

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt import Instance
-from qpopt.cuts.group_cuts import Group
+from qpopt import Instance, generate
+from qpopt.cuts.group_cuts import Group, GroupCuts, StackedCuts
 from qpopt.cuts.group_search import GroupSearchParams
 from qpopt.cuts.groups import GroupParams, Groups
 from qpopt.cuts.overlap import best_overlap, overlap_cut
 from qpopt.cuts.split_thresholds import SplitThresholds, class_columns
-from qpopt.kernels.overlap import improve_multipliers
+from qpopt.kernels.auction import improve_multipliers
 from qpopt.problem.subproblem import subproblem
 from tests.brute_force import all_selections, best_class_sets
+from tests.qpopt.cuts.fractional import noise
 
 
 def gain(instance, selection, classes):
@@ -86,6 +87,46 @@ def test_a_split_is_exact_where_the_diagonal_says_little():
     exact = (gain(instance, first, (0, 1)) + gain(instance, second, (0, 1))) / 2
     assert exact == (9 + 6 + 3 + 3) / 2
     assert (matrix(sub, group) * X).sum() == pytest.approx(exact, abs=2e-3)
+
+
+def test_all_cuts_at_once_say_what_each_says():
+    rng = np.random.default_rng(0)
+    sub = subproblem(generate(12, 5, 5, 3, seed=1))
+    groups = [
+        Group((0, 1, 2), 1.0, rng.normal(size=3), 1.0, i, rng.normal(size=3), 2.0)
+        for i in (3, 3, 7)
+    ]
+    groups.append(Group((3, 4), 1.0, rng.normal(size=2), 1.0))
+    cuts = [GroupCuts(sub).cut(group) for group in groups]
+    X = noise(rng, 12, 5)
+    X *= 5 / np.trace(X)
+    factors, M = rng.random(4), np.zeros((12, 12))
+    stacked = StackedCuts(cuts, sub)
+    stacked.add_to(M, factors)
+    alone = np.array([cut.at(X) for cut in cuts])
+    assert stacked.at(X) == pytest.approx(alone)
+    assert (M * X).sum() == pytest.approx(factors @ alone)
+    assert (M == M.T).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shares_move_towards_a_smaller_residual_and_never_take_too_much(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.uniform(0, 1, (1, 10)) + rng.uniform(0, 0.1, (5, 10))
+    sub = subproblem(Instance(A, np.zeros((10, 10)), np.zeros(10), 5, 3))
+    X = noise(rng, 10, 5)
+    splits = SplitThresholds(sub)
+    single = splits.renew(X)
+    groups = Groups(sub, splits.columns)
+    groups.update(X, single, splits, 0.3)
+    assert groups.groups
+    residual = noise(rng, 10, 5) - 0.3
+    before, change = np.linalg.norm(residual), np.zeros((10, 10))
+    groups.step(residual, splits, change)
+    assert np.linalg.norm(residual) <= before + 1e-12
+    assert change.any()
+    assert groups.left.min() >= 0.0
+    assert min(group.share for group in groups.groups) > 0.0
 
 
 @pytest.mark.parametrize("q", [2, 3, 4])

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpopt import generate
+from qpopt import Instance, generate
 from qpopt.kernels.tabu import WIDEST_MARGIN, tabu_search
 from qpopt.problem.assignment import assign
 from qpopt.search.greedy import greedy
@@ -48,6 +48,18 @@ def test_calls_of_any_length_make_the_same_steps():
         tabu_search(*other[:1], *other[2:], steps, 1000)
     assert one[2].selected.tolist() == other[2].selected.tolist()
     assert one[3].best[0] == other[3].best[0]
+
+
+def test_a_call_ends_early_where_a_step_takes_long():
+    """Twelve equal classes bid for the same sets, so every step looks at many."""
+    equal = np.repeat(np.random.default_rng(3).random((1, 20)), 12, axis=0)
+    instance = Instance(equal, np.zeros((20, 20)), np.zeros(20), 8, 3)
+    problem, _, state, memory, auction = start(instance)
+    assert tabu_search(problem, state, memory, auction, 5, 1000) == 5
+    assert auction.looked[0] > 1000
+    hasty = memory._replace(params=memory.params._replace(most_looked=1))
+    assert [tabu_search(problem, state, hasty, auction, 50, 1000) for _ in range(3)] == [1, 1, 1]
+    assert_rebuilt(problem, state)
 
 
 def test_it_ends_when_patience_does():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from qpopt import Instance, Status, generate, solve, verify
 from qpopt.solvers import Availability, LicenceLimits, SolverResult
 from qpopt.solvers.highs_ import Highs
+from tests.brute_force import all_selections, value
 from tests.installed import solvers
 
 BY_HAND = Instance(
@@ -61,30 +62,46 @@ def test_the_starts_by_hand(monkeypatch):
     assert starts == [best, best, distinct, distinct]
 
 
-def test_what_it_may_lose_lies_in_the_features_of_the_first_rounds(monkeypatch):
-    """Here Γ stops growing after two rounds, and even the best within it is far from the best."""
-    instance = generate(64, 20, 10, 3)
-    ever_selected: set[int] = set()
-    real = Highs.solve
+def best_of_a_round(instance, gamma, short):
+    """Objective and selection of a round without uniqueness, by trying everything.
 
-    def spy(self, model, settings):
-        result = real(self, model, settings)
-        ever_selected.update(np.flatnonzero(model.block("s", result.x) > 0.5).tolist())
-        return result
+    Every class has a feature, those in `short` n_per_class of `gamma`, all together n_per_class
+    times the number of classes.
+    """
+    total = instance.n_classes * instance.n_per_class
 
-    monkeypatch.setattr(Highs, "solve", spy)
-    solution = solve(instance, method="paper", solver="highs", options={"max_rounds": 6})
-    sizes = [r["gamma"] for r in solution.details["rounds"]]
-    assert sizes[2:] == [len(ever_selected)] * 4
-    outside = [d for d in range(64) if d not in ever_selected]
-    within = Instance(instance.A, instance.R, instance.b, 10, 3, exclude=outside)
-    best_within = solve(within, method="search")
-    assert best_within.status is Status.OPTIMAL
-    assert solution.objective <= best_within.objective + 1e-9
-    assert (
-        best_within.objective
-        < solve(instance, method="search", options={"step_limit": 2000}).objective - 40
-    )
+    def best_sets(c, selection):
+        """The best value of the class for every number of features."""
+        forced = instance.n_per_class if c in short else 0
+        own = sorted((d for d in selection if d in gamma), key=lambda d: -instance.A[c, d])[:forced]
+        rest = sorted((instance.A[c, d] for d in selection if d not in own), reverse=True)
+        start = instance.A[c, own].sum()
+        values = {forced + m: start + sum(rest[:m]) for m in range(len(rest) + 1)}
+        return {m: v for m, v in values.items() if m >= 1} if len(own) == forced else {}
+
+    def best(selection):
+        classes = [best_sets(c, selection).items() for c in range(instance.n_classes)]
+        sums = [sum(v for _, v in of) for of in product(*classes) if sum(m for m, _ in of) == total]
+        return value(instance, selection, []) + max(sums, default=-np.inf)
+
+    return max((best(selection), selection) for selection in all_selections(instance))
+
+
+def test_it_solves_again_while_gamma_grows_and_helps():
+    """Nothing is violated in round 2, but its selection makes Γ larger, twice."""
+    instance = generate(10, 3, 6, 2, seed=28)
+    solution = solve(instance, method="paper", solver="highs", gap=0.0)
+    rounds = solution.details["rounds"]
+    assert [(r["short"], r["equal"]) for r in rounds] == [(2, 0), (0, 0), (0, 0), (0, 0)]
+    assert [r["gamma"] for r in rounds] == [0, 6, 7, 8]
+    # Round 1 gives classes 0 and 1 one feature each and class 2 four.
+    gamma, short = set(), ()
+    for made in rounds:
+        found, selection = best_of_a_round(instance, gamma, short)
+        assert made["objective"] == pytest.approx(found)
+        gamma, short = gamma | set(selection), (0, 1)
+    assert gamma == {0, 1, 2, 3, 4, 5, 6, 8}
+    assert solution.objective == pytest.approx(rounds[-1]["objective"])
 
 
 def test_the_number_of_rounds_is_limited():

@@ -155,3 +155,15 @@ def test_a_target_is_in_the_unit_of_the_instance():
     one = times(generate(30, 6, 6, 2, seed=0), 1e-12)
     solution = solve(one, method="search", options={"target": -1.0, "step_limit": 10**9})
     assert solution.seconds < 5
+
+
+@pytest.mark.parametrize("run", ["compact highs", "compact scip", "compact gurobi", "qcqp gurobi"])
+def test_where_only_redundancy_is_left_a_solver_still_proves_the_optimum(run):
+    """All similarity is that of an excluded feature; the best pairs have no redundancy: Z = 0."""
+    R = np.triu(np.random.default_rng(0).uniform(1.0, 30.0, (7, 7)), 1)
+    R[0, 1] = R[3, 4] = 0.0
+    A = np.where(np.arange(7) == 2, 2.0, 0.0)[None]
+    one = Instance(A * 1e30, (R + R.T) * 1e30, np.zeros(7), 2, 1, exclude=[2])
+    solution = solved(one, run)
+    assert (solution.objective, solution.status) == (0.0, "optimal")
+    assert str(verify(one, solution)).startswith("verified")

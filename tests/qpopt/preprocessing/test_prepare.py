@@ -181,6 +181,9 @@ def test_a_matrix_that_looks_transposed_is_named(caplog):
     caplog.clear()
     prepare(A[:16], n_select=6, n_per_class=3)
     assert "transposed" not in caplog.text
+    with pytest.raises(InfeasibleInstance):
+        prepare(A, n_select=5, n_per_class=3)  # too few sets for what are 8 classes in truth
+    assert "is it transposed?" in caplog.text
 
 
 def test_few_shared_features_are_named(caplog):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import qpopt
+from qpopt.problem import assignment
 from qpopt.problem.assignment import assign
 
 
@@ -18,13 +19,13 @@ def best_similarity(rows, size):
     return worth[linear_sum_assignment(worth, maximize=True)].sum()
 
 
-def check(rows, size):
+def check(rows, size, **options):
     selection = np.arange(rows.shape[1])
-    assignment = assign(rows, selection, size)
-    assert assignment.shape == rows.shape
-    assert (assignment.sum(axis=1) == size).all()
-    assert len({row.tobytes() for row in assignment}) == len(rows)
-    return rows[assignment].sum()
+    found = assign(rows, selection, size, **options)
+    assert found.shape == rows.shape
+    assert (found.sum(axis=1) == size).all()
+    assert len({row.tobytes() for row in found}) == len(rows)
+    return rows[found].sum()
 
 
 @st.composite
@@ -52,6 +53,32 @@ def test_agrees_with_a_matching_over_all_sets(problem):
     assert check(rows, size) == pytest.approx(best_similarity(rows, size), abs=1e-9)
 
 
+@settings(max_examples=200)
+@given(problems(), st.integers(0, 60))
+def test_cut_short_it_is_complete_and_not_better(problem, most):
+    rows, size = problem
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "WORK_PER_CALL", most)
+        patch.setattr(assignment, "MOST_SPARE", 2)
+        assert check(rows, size, over=lambda: True) <= best_similarity(rows, size) + 1e-9
+
+
+def test_it_is_cut_short_where_all_sets_are_needed(monkeypatch):
+    """126 classes with the 4-subsets of 9: most of them wait when the time is over."""
+    rows = np.random.default_rng(0).random((126, 9))
+    asked = []
+    monkeypatch.setattr(assignment, "WORK_PER_CALL", 20_000)
+    worth = check(rows, 4, over=lambda: len(asked) > 2 or asked.append(1))
+    assert len(asked) == 3
+    assert 0.8 * best_similarity(rows, 4) < worth < best_similarity(rows, 4)
+
+
+def test_what_is_quick_is_never_cut_short():
+    rows = np.random.default_rng(0).random((70, 8))
+    worth = check(rows, 4, over=lambda: True)
+    assert worth == pytest.approx(best_similarity(rows, 4))
+
+
 def test_takes_the_best_sets_where_nothing_collides():
     rows = np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0]])
     assert assign(rows, np.arange(4), 2).tolist() == [
@@ -62,8 +89,8 @@ def test_takes_the_best_sets_where_nothing_collides():
 
 def test_uses_only_the_selected_columns_in_their_order():
     A = np.array([[9.0, 1.0, 5.0, 7.0], [9.0, 1.0, 5.0, 7.0]])
-    assignment = assign(A, np.array([3, 1, 2]), 1)
-    assert sorted(assignment.tolist()) == [[False, False, True], [True, False, False]]
+    found = assign(A, np.array([3, 1, 2]), 1)
+    assert sorted(found.tolist()) == [[False, False, True], [True, False, False]]
 
 
 def test_an_outsider_yields_when_that_is_cheaper():

@@ -77,5 +77,5 @@ def test_growing_candidate_sets_are_not_taken_for_a_standstill():
     long = Stage(1.0, ProofParams().to_the_end.rounds + 3, 0.0)
     stages = RootParams(first=15, first_per_selected=0.0, stages=(long,))
     incumbent = Incumbent(instance, Limits(60))
-    Proof(incumbent, params=ProofParams(root=stages)).run([Root(certified=True, branches=False)])
+    Proof(incumbent, params=ProofParams(root=stages)).run([Root(branches=False)])
     assert incumbent.bound == pytest.approx(at_once.value, rel=1e-3)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from qpopt import Instance, InvalidArgument, InvalidFile, Status, generate, solve
-from qpopt.control import Phase
+from qpopt import Certificate, Instance, InvalidFile, Status, check_certificate, generate, solve
+from qpopt.control import Limits, Phase
+from qpopt.control.incumbent import Incumbent
 from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.proofs.driver import Proof
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
@@ -109,8 +111,11 @@ def test_a_start_with_a_poor_assignment_can_be_continued(tmp_path):
 class InterruptedAtNewLine:
     """Ctrl-C at the first line of the phases of a proof that is not among those seen before."""
 
-    files = ("proofs/phases.py", "proofs/driver.py", "control/incumbent.py")
-    phases = ("__call__", "narrow", "_improve", "_take_apart", "offer")
+    files = ("proofs/phases.py", "proofs/driver.py", "proofs/record.py", "control/incumbent.py")
+    phases = (
+        "__call__", "narrow", "_improve", "_take_apart", "offer", "add", "begin_anew", "close",
+        "split",
+    )  # fmt: skip
 
     def __init__(self, seen):
         self.seen = seen
@@ -128,8 +133,9 @@ class InterruptedAtNewLine:
         return self.line
 
 
-@pytest.mark.parametrize("redundant", [True, False])
-def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redundant):
+@pytest.mark.filterwarnings("ignore:No certificate was written", "ignore:The certificate shows")
+@pytest.mark.parametrize(("redundant", "recorded"), [(True, False), (False, False), (True, True)])
+def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redundant, recorded):
     made = generate(9, 4, 4, 2, seed=2)
     # One feature is in all good selections, which the linear relaxation finds out.
     bias = np.where(np.arange(9) == 5, 1000.0, made.b)
@@ -143,8 +149,10 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
     seen = set()
     interrupted = True
     while interrupted:
-        path = tmp_path / f"{len(seen)}.npz"
+        path, proof = tmp_path / f"{len(seen)}.npz", tmp_path / f"proof{len(seen)}.npz"
         options = {"search_seconds": 0.0, **SLOWLY, "checkpoint": path}
+        if recorded:
+            options["certificate"] = proof
         before = sys.gettrace()
         sys.settrace(InterruptedAtNewLine(seen))
         try:
@@ -156,6 +164,9 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
             reached = Checkpoint.load(path, instance)
             for selection, z in values.items():
                 assert z <= reached.objective + 1e-9 or is_open(reached, set(selection))
+        if proof.exists():
+            proven = check_certificate(instance, Certificate.load(proof))
+            assert proven >= max(values.values()) - 1e-9
     assert len(seen) > 30
 
 
@@ -185,12 +196,6 @@ def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path):
     assert solution.status is Status.OPTIMAL
     assert any("Cannot write" in note for note in notes)
     assert Checkpoint.load(path, instance).parts == ()
-
-
-def test_a_checkpoint_excludes_a_certificate(tmp_path):
-    options = {"checkpoint": tmp_path / "a.npz", "certificate": tmp_path / "b.npz"}
-    with pytest.raises(InvalidArgument, match="not both"):
-        solve(generate(12, 4, 4, 2), options=options)
 
 
 def test_a_foreign_or_damaged_checkpoint_is_refused(tmp_path):
@@ -270,15 +275,35 @@ def test_parts_that_cannot_be_are_refused_whoever_wrote_them(half_way, tmp_path)
             Checkpoint.load(path, instance)
 
 
-def test_the_first_bound_is_saved_at_once(tmp_path):
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("redundant", [True, False])
+def test_the_first_bound_is_saved_before_anything_else(tmp_path, redundant, recorded):
+    """Whatever comes after the event that tells of it finds the file."""
     path = tmp_path / "checkpoint.npz"
-    instance = generate(24, 8, 6, 3, structure="clustered")
-    late = []
+    made = generate(24, 8, 6, 3, structure="clustered")
+    instance = Instance(made.A, made.R * redundant, made.b, 6, 3)
+    events = []
 
     def watch(event):
-        if event.point.bound is not None and event.phase is Phase.ROOT:
-            late.append(not path.exists())
+        events.append((event.point.bound is not None, path.exists()))
 
-    solve(instance, time_limit=2, options={**SLOWLY, "checkpoint": path}, progress=watch)
-    assert late
-    assert not any(late)
+    options = {**SLOWLY, "checkpoint": path}
+    if recorded:
+        options["certificate"] = tmp_path / "proof.npz"
+    solve(instance, time_limit=2, options=options, progress=watch)
+    known = [exists for bound, exists in events if bound]
+    assert len(known) > 1
+    assert known[0] is False
+    assert all(known[1:])
+
+
+def test_a_bound_that_comes_before_any_solution_is_saved_with_the_first_one(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    incumbent = Incumbent(generate(12, 4, 4, 2), Limits())
+    proof = Proof(incumbent, checkpoint=path)
+    incumbent.tighten(1e6)
+    proof.pause()
+    assert not path.exists()
+    incumbent.judge(np.arange(4))
+    proof.pause()
+    assert Checkpoint.load(path, incumbent.instance).objective == incumbent.objective

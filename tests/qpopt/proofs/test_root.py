@@ -55,7 +55,7 @@ def test_growing_candidate_sets_end_with_all_features():
     hasty = RootBound(instance, params=params)
     hasty.finish()
     assert best <= hasty.bound < np.inf
-    assert len(hasty.certificate().steps) == 1
+    assert len(hasty.record.steps) == 1
 
 
 @settings(max_examples=40)

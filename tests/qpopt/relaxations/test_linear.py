@@ -8,6 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qpopt import Instance
+from qpopt.control.limits import Clock
+from qpopt.cuts.overlap import best_overlap
 from qpopt.problem.subproblem import subproblem
 from qpopt.relaxations.linear import LinearRelaxation
 from tests.awkward import awkward_instances
@@ -42,6 +44,24 @@ def test_deciding_a_feature_is_valid(instance):
         for position, d in enumerate(sub.free):
             limit = bound.with_feature if d in selection else bound.without_feature
             assert limit[position] >= z - 1e-9 * max(1.0, abs(z))
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_overlaps_are_not_looked_for_beyond_the_time(monkeypatch, over):
+    """Eight equal classes overlap in every pair; a clock that is over ends that after one."""
+    instance = Instance(np.tile([4.0, 3.0, 2.0, 1.0, 0.0], (8, 1)), np.zeros((5, 5)), [0] * 5, 5, 2)
+    looked = []
+
+    def counting(*arguments):
+        looked.append(1)
+        return best_overlap(*arguments)
+
+    monkeypatch.setattr("qpopt.relaxations.linear.best_overlap", counting)
+    monkeypatch.setattr(Clock, "over", over)
+    relaxation = LinearRelaxation(subproblem(instance))
+    while not looked:
+        relaxation.advance()
+    assert (len(looked) == 1) is over
 
 
 def test_thresholds_are_tight_without_redundancy():

@@ -14,7 +14,9 @@ from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_cer
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.proofs.params import RootParams, Stage
+from qpopt.proofs.record import Record
 from qpopt.proofs.root import RootBound
+from qpopt.verification.certificate_check import End
 from qpopt.verification.step_bounds import step_bounds
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force, just_below
@@ -96,11 +98,12 @@ def test_a_removal_without_a_reason_costs_what_it_sets_aside(proof):
 def test_features_removed_by_points_are_checked(tmp_path):
     instance = qpopt.generate(60, 8, 8, 3, seed=1)
     best = qpopt.solve(instance, method="search", time_limit=0.5).objective
-    root = RootBound(instance)
+    record = Record(instance)
+    root = RootBound(instance, record=record.root)
     root.know(best)
-    while not any(step.points.any() for step in root.certificate().steps):
+    while not any(step.points.any() for step, _ in record.root.steps):
         root.advance()
-    root.certificate().save(tmp_path / "proof.npz")
+    Certificate.of(record, root.objective).save(tmp_path / "proof.npz")
     again = Certificate.load(tmp_path / "proof.npz")
     assert check_certificate(instance, again) == pytest.approx(root.bound, rel=1e-6)
     needed = next(step for step in again.steps if step.points.any())
@@ -138,10 +141,11 @@ def test_a_wrong_matrix_costs_its_deficit(proof):
 def test_a_matrix_far_from_definite_is_checked_closely():
     instance = qpopt.generate(50, 6, 8, 3, seed=2)
     few = RootParams(first=12, first_per_selected=0.0, stages=(Stage(1.0, 2, 0.0),))
-    hasty = RootBound(instance, params=few)
+    record = Record(instance)
+    hasty = RootBound(instance, params=few, record=record.root)
     hasty.advance()
     hasty.finish()
-    checked = check_certificate(instance, hasty.certificate())
+    checked = check_certificate(instance, Certificate.of(record, hasty.objective))
     assert checked == pytest.approx(hasty.bound, rel=1e-7)
 
 
@@ -196,8 +200,10 @@ def test_a_split_group_needs_its_feature_and_all_thresholds(proof, feature, give
 def test_all_features_selected_must_really_be_all(toy):
     everything = qpopt.Instance(toy.A, toy.R, toy.b, 4, 2)
     certificate = bound(everything, kind="semidefinite", time_limit=1).certificate
-    twice = forged(certificate, included=np.array([0, 0, 0, 0]), free=np.zeros(0, np.int64))
-    fewer = forged(certificate, included=np.array([0, 1]), free=np.zeros(0, np.int64))
-    for wrong in (twice, fewer):
+    assert certificate.steps == (End(enumerated=True),)
+    assert check_certificate(everything, certificate) == pytest.approx(7 + 7 - 2.5 + 1.0, rel=1e-12)
+    step = bound(toy, kind="semidefinite", time_limit=1).certificate.steps[0]
+    for included in ([0, 0, 0, 0], [0, 1], [0, 1, 2, 3]):
+        about_it = replace(step, included=np.array(included), free=np.zeros(0, np.int64))
         with pytest.raises(InvalidCertificate):
-            check_certificate(everything, wrong)
+            check_certificate(everything, replace(certificate, steps=(about_it,)))

@@ -15,7 +15,7 @@ import qpopt
 from qpopt import Certificate, Instance, InvalidCertificate, InvalidFile, bound, check_certificate
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
-from qpopt.proofs.certificate import Step
+from qpopt.relaxations.step import Step
 from qpopt.verification.certificate_check import End, Split
 from tests.brute_force import brute_force
 

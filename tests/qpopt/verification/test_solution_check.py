@@ -144,6 +144,24 @@ def test_included_and_excluded_features(toy, toy_best):
         assert codes(instance, replace(toy_best, fingerprint=instance.fingerprint)) == {code}
 
 
+def test_what_is_excluded_is_no_measure_of_rounding():
+    """Solvers leave it out: beside it, too much or too little would pass for rounding."""
+    R = np.zeros((3, 3))
+    R[0, 1] = R[1, 0] = 20.0
+    beside_redundancy = Instance([[0.0, 0.0, 1.0]], R, np.zeros(3), 1, 1, exclude=[2])
+    beside_similarity = Instance([[1.0, 1.0, 1e6]], R, np.zeros(3), 1, 1, exclude=[2])
+    for instance, objective, rounding, gap in (
+        (beside_redundancy, 0.0, 3e-5, 1e-2),
+        (beside_similarity, 1.0, 1e-6, 0.5),
+    ):
+        solution = Solution(
+            [0], [[1]], objective, bound=objective + rounding, status="optimal",
+            fingerprint=instance.fingerprint,
+        )  # fmt: skip
+        assert verify(instance, solution).ok
+        assert codes(instance, replace(solution, bound=objective + gap)) == {"status"}
+
+
 def test_status_that_contradicts_the_rest(toy, toy_best):
     print_ = toy.fingerprint
     assert codes(toy, replace(toy_best, bound=None)) == {"status"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.proofs.certificate import Step
+from qpopt.relaxations.step import Step
 from qpopt.verification.outward import upper_sum
 from qpopt.verification.step_bounds import step_bounds
 from qpopt.verification.step_matrix import step_matrix
@@ -58,7 +58,7 @@ def wild_steps(draw, instance):
     return Step(
         free, included, splits, groups, wild * rng.normal(size=n), wild * float(rng.normal()),
         cuts, wild * rng.random(2), draw(st.sampled_from([0.0, 1.0, wild])) * (root @ root.T),
-        nothing, nothing, np.zeros((0, n)),
+        nothing, nothing, nothing, np.zeros((0, n)),
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_rounding_is_paid_where_the_matrix_meets_z(instance, seed):
     n, nothing = len(free), np.zeros(0, dtype=np.int64)
     step = Step(
         free, included, splits, [], wild * rng.normal(size=n), wild * float(rng.normal()),
-        cuts, wild * rng.random(4), np.zeros((n, n)), nothing, nothing, np.zeros((0, n)),
+        cuts, wild * rng.random(4), np.zeros((n, n)), nothing, nothing, nothing, np.zeros((0, n)),
     )  # fmt: skip
     M, shift = step_matrix(instance, step, m)
     assert exact_value(instance, selection, distinct=False) <= Fraction(shift) + sum(

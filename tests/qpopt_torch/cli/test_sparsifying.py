@@ -56,6 +56,7 @@ def test_frozen(data, tmp_path):
     ("more", "message"),
     [
         (["--n-select", "40"], "only 6 features"),
+        (["--finer-maps", "1"], "makes feature maps smaller"),
         (["--model", "torchvision"], "must be given as"),
         (["--weights", "nothing.pt"], "Cannot read weights"),
         (["--head", "nothing"], "no module 'nothing'"),

@@ -32,7 +32,7 @@ def changed_pixels(first, second):
 
 @pytest.mark.parametrize(
     ("size", "digest"),
-    [(48, "09da850dd43fe64e"), (96, "7f72059cb3a11911")],
+    [(48, "60f6e2425556605c"), (96, "90962476f643c108")],
 )
 def test_the_same_pixels_on_every_machine(size, digest):
     shown = birds(size=size, seed=3, occlusion=0.2, background="by_species", split="test")
@@ -154,9 +154,10 @@ def test_a_mask_is_where_the_part_is_drawn():
     shown = birds(nuisance=STILL, size=100)
     for i in range(0, len(shown), 4):
         rows, columns = np.nonzero(shown.sample(i).masks["eye"])
-        # The pupil's middle, (702, 306), lies (257, −162) units from the middle, 0.082 pixels each.
-        assert (50 + 0.082 * -162) in _range(rows)
-        assert (50 + 0.082 * 257) in _range(columns)
+        # The pupil's middle, (702, 306), is 1.32 times as far from the neck, (620, 420), as it is
+        # drawn: (248.2, −160.5) units from the middle, (480, 430), 0.078 pixels each.
+        assert (50 + 0.078 * -160.5) in _range(rows)
+        assert (50 + 0.078 * 248.2) in _range(columns)
 
 
 class _range:

@@ -24,7 +24,8 @@ from qpopt_torch.metrics.evaluate import evaluate
 from tests.qpopt_torch.readable import N_CLASSES, small_loader, small_network, small_sparse
 
 
-def by_hand(weights, features, maps, logits, labels, attributes):
+def by_hand(weights, features, maps, logits, labels, attributes, added=None):
+    """Every metric; `added` are the features that the last layer adds up, if others."""
     present = torch.as_tensor(attributes)[labels] > 0.5
     fed = {
         "accuracy": (Accuracy(), (logits, labels)),
@@ -32,7 +33,7 @@ def by_hand(weights, features, maps, logits, labels, attributes):
         "diversity5": (PlainDiversity(weights), (maps, logits)),
         "class_independence": (ClassIndependence(*weights.shape), (features, labels)),
         "contrastiveness": (Contrastiveness(), (features,)),
-        "correlation": (Correlation(weights.shape[1]), (features,)),
+        "correlation": (Correlation(weights.shape[1]), (features if added is None else added,)),
         "feature_alignment": (
             FeatureAlignment(weights.shape[1], present.shape[1]),
             (features, present),
@@ -54,8 +55,11 @@ def test_sparse_model(attributes):
     x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
     with torch.no_grad():
         seen = sparse.features(x)
+    head = sparse.sparse_head
     expected = by_hand(
-        sparse.sparse_head.assignment, seen.features, seen.maps, seen.logits, y, attributes
+        head.assignment,
+        *(seen.features, seen.maps, seen.logits, y, attributes),
+        added=(seen.features - head.mean) / head.std,
     )
     metrics = evaluate(sparse, loader, attributes=attributes, progress=False)
     for name, value in expected.items():
@@ -129,7 +133,12 @@ def test_without_maps_there_is_no_diversity():
 
 def test_prints_and_saves(tmp_path):
     metrics = evaluate(small_sparse(), small_loader(), progress=False)
-    assert f"Accuracy            {100 * metrics.accuracy:>7.1f} %" in str(metrics)
+    first, *_ = str(metrics).splitlines()
+    shown = f"Accuracy            {100 * metrics.accuracy:>7.1f} %"
+    assert first == f"{shown}  samples whose class is recognised; higher is better"
+    lines = {line.split("  ")[0]: line for line in str(metrics).splitlines()}
+    assert lines["Correlation"].endswith("to the one most like it; lower is better")
+    assert lines["Class-Independence"].endswith("; higher is better")
     metrics.save(tmp_path / "metrics.json")
     assert json.loads((tmp_path / "metrics.json").read_text()) == metrics.to_dict()
 

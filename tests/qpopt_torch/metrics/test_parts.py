@@ -88,8 +88,8 @@ def test_shapes_that_do_not_fit():
         part_alignment(np.zeros((3, 2)), [0, 1], ATTRIBUTES, VARIANTS)
     with pytest.raises(LoaderError, match="one column for each of the 2 variants"):
         part_alignment(np.zeros((3, 2)), [0, 1, 2], ATTRIBUTES, VARIANTS[:2])
-    with pytest.raises(LoaderError, match="multiples of those of maps"):
-        pointing(np.zeros((1, 3, 3)), np.zeros((1, 8, 8)))
+    with pytest.raises(LoaderError, match="masks must not be smaller than maps"):
+        pointing(np.zeros((1, 3, 3)), np.zeros((1, 8, 2)))
 
 
 def test_pointing_looks_at_the_block_of_the_maximum():
@@ -103,6 +103,17 @@ def test_pointing_looks_at_the_block_of_the_maximum():
     assert game.hits == pytest.approx(200 / 3)
     assert game.chance == pytest.approx(100 * (1 + 1 + 4) / 12)
     assert pointing(maps[3:], masks[3:]).n_maps == 0
+
+
+def test_pointing_shares_pixels_that_lie_in_two_blocks():
+    # Of eight pixels, three positions stand for 0 to 2, 2 to 5 and 5 to 7.
+    maps = np.zeros((2, 1, 3))
+    maps[:, 0, 0] = 1
+    masks = np.zeros((2, 1, 8), dtype=bool)
+    masks[0, 0, 2] = masks[1, 0, 3] = True
+    game = pointing(maps, masks)
+    assert game.hits == 50
+    assert game.chance == pytest.approx(100 * (2 + 1) / 6)
 
 
 def test_twins_are_told_apart_by_their_part_or_not():

@@ -118,3 +118,15 @@ def test_a_selection_and_an_adapter():
     assert torch.equal(chosen.maps, everything.maps[:, [5, 1]])
     torch.testing.assert_close(adapted.features, adapter(everything.features).detach())
     torch.testing.assert_close(adapted.maps.mean((2, 3)), adapted.features)
+
+
+def test_a_wrong_number_of_channels_is_said_in_one_sentence():
+    model = cnn().eval()
+    with pytest.raises(ModelError) as refused:
+        find_head(model, torch.randn(2, 1, 9, 9))
+    assert str(refused.value) == (
+        "The model (Sequential) takes inputs of 3 channels, but those of batch 0, float32 of the "
+        "shape (2, 1, 9, 9), have 1."
+    )
+    with pytest.raises(ModelError, match="fails on batch 0, float32 of the shape"):
+        find_head(mlp(), torch.randn(2, 3))

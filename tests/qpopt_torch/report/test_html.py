@@ -142,3 +142,14 @@ def test_two_hundred_classes_fit_into_the_limit(large_report):
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(InvalidFile, match="Cannot write"):
         small_sparse().report(tmp_path / "no" / "r.html", small_loader(), progress=False)
+
+
+def test_classes_with_the_same_features_are_said_to_be(tmp_path):
+    sparse = small_sparse()
+    sentences = "Two classes never have the same features", "Some classes have the same features"
+    for n, sentence in enumerate(sentences):
+        path = sparse.report(tmp_path / f"{n}.html", small_loader(1), progress=False)
+        assert [each in path.read_text() for each in sentences] == [
+            each == sentence for each in sentences
+        ]
+        sparse.sparse_head.assignment[1] = sparse.sparse_head.assignment[0]

@@ -27,6 +27,10 @@ def test_equal_to_the_direct_formulas(size):
     np.testing.assert_allclose(statistics.bias(), direct.locality(features, maps), rtol=1e-10)
     center = direct.center(features, maps)
     np.testing.assert_allclose(statistics.bias("center"), center, rtol=1e-10)
+    published = statistics.bias("published")
+    locality, edge = direct.published(features, maps)
+    np.testing.assert_allclose(published.locality, locality, rtol=1e-10)
+    np.testing.assert_allclose(published.edge, edge, rtol=1e-10)
     np.testing.assert_allclose(statistics.mean, features.mean(0), rtol=1e-12)
     np.testing.assert_allclose(statistics.std, features.std(0), rtol=1e-10)
     np.testing.assert_array_equal(statistics.minima, features.min(0))
@@ -54,6 +58,9 @@ def test_merge_is_the_same_as_one_pass():
     np.testing.assert_allclose(merged.similarity(), whole.similarity(), atol=1e-12)
     for kind in ("locality", "center"):
         np.testing.assert_allclose(merged.bias(kind), whole.bias(kind), rtol=1e-12)
+    for part in ("locality", "edge"):
+        values = [getattr(s.bias("published"), part) for s in (merged, whole)]
+        np.testing.assert_allclose(*values, rtol=1e-12)
     np.testing.assert_allclose(merged.std, whole.std, rtol=1e-12)
 
 

@@ -8,8 +8,9 @@ from tests.qpopt_torch.small import loader, same, sparse, weights
 
 
 def test_the_published_rate_is_among_those_tried():
-    # Powers of 4 around 1.28e-2.
-    assert TrialParams().rates == pytest.approx([1.28e-2 * 4**k for k in (1, 0, -1, -2)])
+    # Powers of 4 around 1.28e-2, and what the released code starts with.
+    around = [1.28e-2 * 4**k for k in (1, 0, -1, -2)]
+    assert TrialParams().rates == pytest.approx([*around, 1e-4])
 
 
 def test_trials_leave_the_model_alone_and_prefer_a_sane_rate():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from qpopt_torch.training.losses import default_beta, feature_diversity_loss
 
@@ -57,4 +58,17 @@ def test_dead_features_give_no_nan():
 
 
 def test_default_beta_is_the_published_one():
-    assert default_beta(14 * 14) == pytest.approx(0.196)
+    class ChannelAttention(nn.Linear):
+        """Weighs channels, as convolutional networks do."""
+
+    convolutional = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), ChannelAttention(4, 4))
+    assert default_beta(convolutional) == default_beta(nn.Sequential(nn.LayerNorm(4))) == 0.196
+    assert default_beta(nn.TransformerEncoderLayer(8, 2)) == 0.0245
+
+
+@pytest.mark.parametrize(
+    ("name", "beta"), [("resnet18", 0.196), ("convnext_tiny", 0.196), ("swin_t", 0.0245)]
+)
+def test_default_beta_of_known_networks(torchvision, name, beta):
+    with torch.device("meta"):
+        assert default_beta(getattr(torchvision.models, name)()) == beta

@@ -1,0 +1,188 @@
+"""Meaning: all that is known of the features of a model whose pictures have a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+
+from qpopt_torch.data.batches import batches, to_model
+from qpopt_torch.data.drawn_birds import DrawnBirds
+from qpopt_torch.metrics.alignment import RecognisedParts
+from qpopt_torch.metrics.causal import (
+    BackgroundIndependence,
+    FeatureEffect,
+    background_independence,
+    feature_effects,
+    intervene,
+    single_deletion,
+)
+from qpopt_torch.metrics.parts import (
+    PartAlignment,
+    Pointing,
+    TwinContrast,
+    pointing,
+    twin_contrasts,
+)
+from qpopt_torch.sparse.classifier import SparseClassifier
+
+BATCH = 64
+"""Pictures that are looked at together."""
+PER_SPECIES = 10
+"""Pictures of every species that are changed, unless others are asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """What the features of a sparse classifier of drawn birds stand for.
+
+    Parameters
+    ----------
+    alignment
+        Which variant of which part every feature recognises.
+    effects
+        What happens to aligned features when their part is taken off or exchanged.
+    pointing
+        For every aligned feature, by its column: how often its maximum lies on its part, in the
+        pictures of birds that have its variant; empty without feature maps.
+    deletion
+        Rank correlation, from −1 to 1, of what parts are said to count and what they do.
+    background
+        What another background changes.
+    twins
+        By which features twins are told apart.
+    """
+
+    alignment: PartAlignment
+    effects: tuple[FeatureEffect, ...]
+    pointing: dict[int, Pointing]
+    deletion: float
+    background: BackgroundIndependence
+    twins: tuple[TwinContrast, ...]
+
+    @property
+    def hits(self) -> float:
+        """How often the maximum of an aligned feature lies on its part, in percent."""
+        return _weighted(self.pointing, "hits")
+
+    @property
+    def chance(self) -> float:
+        """How often any place of the same maps does, in percent."""
+        return _weighted(self.pointing, "chance")
+
+    @property
+    def n_told(self) -> int:
+        """How many twins differ in the model by nothing but the part in which they differ."""
+        return sum(pair.told_by_part for pair in self.twins)
+
+    def mean_effect(self, name: str) -> float:
+        """Return the mean of a figure of the effects, by its name; NaN where there are none."""
+        values = [getattr(effect, name) for effect in self.effects]
+        return float(np.mean(values)) if values else float("nan")
+
+    def percent(self) -> dict[str, float]:
+        """Return the figures of the whole model; drops are in standard deviations."""
+        return {
+            "aligned": self.alignment.share,
+            "found": 100.0 * len(self.alignment.found) / int(self.alignment.needed.sum()),
+            "own_drop": self.mean_effect("drop_without"),
+            "other_drop": self.mean_effect("others_without"),
+            "deletion": self.deletion,
+            "background": self.background.kept,
+            "pointing": self.hits,
+            "twins": 100.0 * self.n_told / len(self.twins) if self.twins else float("nan"),
+        }
+
+
+def meaning_of(
+    model: SparseClassifier,
+    birds: DrawnBirds,
+    pictures: Sequence[int] | None = None,
+    *,
+    progress: bool = True,
+) -> Meaning:
+    """Find out what the features of a model mean, where every picture has its truth.
+
+    Parameters
+    ----------
+    model
+        A sparse classifier of these birds.
+    birds
+        Pictures that it was not trained with; all of them tell what features recognise.
+    pictures
+        The numbers of those that are changed and pointed at; without them, ten of every species,
+        as far as there are so many.
+    progress
+        Whether to show progress bars on a terminal.
+    """
+    alignment = alignment_of(model, birds, progress=progress)
+    n = birds.n_per_species
+    if pictures is None:
+        pictures = [c * n + k for c in range(birds.n_species) for k in range(min(n, PER_SPECIES))]
+    seen = intervene(model, birds, pictures, progress=progress)
+    assignment = model.assignment
+    twins = twin_contrasts(birds.twins, birds.attribute_parts, alignment, assignment)
+    return Meaning(
+        alignment,
+        feature_effects(seen, alignment),
+        _pointing(model, birds, pictures, alignment),
+        single_deletion(seen, alignment, assignment.astype(np.float64)),
+        background_independence(seen),
+        twins,
+    )
+
+
+def alignment_of(
+    model: SparseClassifier, birds: DrawnBirds, *, progress: bool = True
+) -> PartAlignment:
+    """Return which variant of which part every feature of a model recognises.
+
+    Parameters
+    ----------
+    model, birds, progress
+        As in `meaning_of`.
+    """
+    metric = RecognisedParts(birds)
+    loader: DataLoader[Any] = DataLoader(birds, BATCH)
+    with model.observe() as seen:
+        for x, labels in batches(loader, model, title="parts", progress=progress):
+            model.network(x)
+            metric.update(seen.features, labels)
+    return metric.alignment()
+
+
+def _pointing(
+    model: SparseClassifier, birds: DrawnBirds, pictures: Sequence[int], alignment: PartAlignment
+) -> dict[int, Pointing]:
+    """Return how often the maximum of every aligned feature lies on its part."""
+    samples = [birds.sample(number) for number in pictures]
+    maps: list[NDArray[Any]] = []
+    with model.observe() as seen:
+        for start in range(0, len(samples), BATCH):
+            images = [sample.image for sample in samples[start : start + BATCH]]
+            model.network(to_model(torch.stack(images), model))
+            if seen.maps is None or seen.maps.ndim != 4:
+                return {}
+            maps.append(seen.maps.float().cpu().numpy())
+    values = np.concatenate(maps)
+    found = {}
+    for j in np.flatnonzero(alignment.aligned).tolist():
+        variant = int(alignment.best[j])
+        part = birds.attribute_parts[variant]
+        rows = [i for i, one in enumerate(samples) if birds.attributes[one.label, variant]]
+        if rows:
+            masks = np.stack([samples[i].masks[part] for i in rows])
+            found[j] = pointing(values[rows, j], masks)
+    return found
+
+
+def _weighted(games: dict[int, Pointing], name: str) -> float:
+    """Return the mean of a figure over all maps; NaN where there are none."""
+    n_maps = sum(game.n_maps for game in games.values())
+    total = sum(getattr(game, name) * game.n_maps for game in games.values() if game.n_maps)
+    return total / n_maps if n_maps else float("nan")

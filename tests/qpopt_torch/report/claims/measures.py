@@ -1,0 +1,93 @@
+"""The metrics of a report as they are defined, from arrays of what a network gives."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+from scipy.special import softmax
+from scipy.stats import norm
+
+
+def accuracy(logits, y):
+    return 100 * float((logits.argmax(axis=1) == y).mean())
+
+
+def diversity(maps, logits, weights, *, even=True):
+    """SID@5, or Diversity@5 where the strength of the maps is not evened out."""
+    values = []
+    for sample, guess in zip(maps, logits.argmax(axis=1), strict=True):
+        top = [d for d in np.argsort(-weights[guess], kind="stable")[:5] if weights[guess, d]]
+        flat = sample[top]
+        if even:
+            flat = flat / np.maximum(np.abs(flat).mean(axis=1, keepdims=True), 1e-300)
+        values.append(softmax(flat, axis=1).max(axis=0).sum() / len(top))
+    return 100 * float(np.mean(values))
+
+
+def independence(features, y):
+    """A feature that never changes counts with the share of the most frequent class."""
+    above = features - features.min(axis=0)
+    silent = np.ptp(features, axis=0) < 1e-9
+    above[:, silent] = 1.0
+    shares = [above[y == c].sum(axis=0) / above.sum(axis=0) for c in np.unique(y)]
+    return 100 * (1 - float(np.max(shares, axis=0).mean()))
+
+
+def correlation(features):
+    """A feature that is always 0 is like no other."""
+    units = features / np.maximum(np.linalg.norm(features, axis=0), 1e-300)
+    cosines = units.T @ units
+    np.fill_diagonal(cosines, -1)
+    return 100 * float(cosines.max(axis=1).mean())
+
+
+def grounding(weights, attributes):
+    first, second = np.triu_indices(len(weights), 1)
+    of_truth, of_model = (
+        (rows @ rows.T)[first, second]
+        / (np.linalg.norm(rows, axis=1)[first] * np.linalg.norm(rows, axis=1)[second])
+        for rows in (attributes.astype(float), weights.astype(float))
+    )
+    top = np.argsort(-of_truth, kind="stable")[:25]
+    return 100 * float(of_model[top].sum() / of_truth[top].sum())
+
+
+def alignment(features, attributes):
+    """How much the attribute that fits a feature best raises it."""
+    rises = [
+        features[has].mean(axis=0) - features[~has].mean(axis=0)
+        for has in attributes.T.astype(bool)
+        if has.any() and not has.all()
+    ]
+    activation = (features - features.min(axis=0)).mean(axis=0)
+    changing = activation > 1e-9
+    shares = np.max(rises, axis=0)[changing] / activation[changing]
+    return 100 * float(shares.sum() / len(activation))
+
+
+def curves(features, attributes):
+    """The area under the curve of every feature and attribute, counted pair by pair, or NaN."""
+    found = np.full((features.shape[1], attributes.shape[1]), np.nan)
+    for a, has in enumerate(attributes.T.astype(bool)):
+        if has.any() and not has.all():
+            ahead = features[has][:, None] - features[~has][None]
+            found[:, a] = ((ahead > 0) + 0.5 * (ahead == 0)).mean(axis=(0, 1))
+    return found
+
+
+def overlap(modes):
+    """The area that two modes share, each with the weight 1; 1 where there is only one."""
+    if not modes:
+        return 1.0
+    first, second = (NormalDist(mean, max(std, 1e-9)) for mean, std, _ in modes)
+    x = np.unique(
+        np.concatenate([m.mean + m.stdev * np.linspace(-9, 9, 4001) for m in (first, second)])
+    )
+    height = np.minimum(*(norm.pdf(x, m.mean, m.stdev) for m in (first, second)))
+    return float(np.trapezoid(height, x))
+
+
+def likelihood(values, modes):
+    """The mean logarithm of the density that some modes give to values."""
+    return float(np.log(sum(w * norm.pdf(values, m, max(s, 1e-9)) for m, s, w in modes)).mean())

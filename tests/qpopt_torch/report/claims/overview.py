@@ -1,0 +1,177 @@
+"""The first section: how good the model is, how it was found, and how to read the rest."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+import numpy as np
+
+from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.meanings import overview_of_meanings
+from tests.qpopt_torch.report.claims.reading import PERCENT, numbers
+
+TENTH = 0.0501
+
+
+def overview(claims):
+    truth, seen = claims.truth, claims.open("overview")
+    served = truth.uses.sum(axis=0)
+    per_class, single = truth.uses.sum(axis=1).mean(), int((served <= 1).sum())
+    needed = served.mean() < 2 or single > len(served) / 5
+    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
+    of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense())
+    n_samples = len(truth.decided.y)
+
+    def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
+        claims.say(int(n_classes) == len(truth.uses), "number of classes")
+        claims.near(float(size), per_class, "features of a class")
+        claims.say(int(n_features) == int(of or n_features) == len(served), "number of features")
+        claims.near(float(mean), served.mean(), "classes a feature", TENTH)
+        claims.say(int(lonely or 0) == single, f"features of one class: {lonely}")
+        claims.near(float(recognised), of_model["Accuracy"], "accuracy", TENTH)
+        claims.say(int(n_decided.replace(",", "")) == n_samples, "number of samples")
+        claims.say((dense is None) == (truth.dense is None), "compared with the dense model")
+        if dense is not None:
+            claims.near(float(dense), of_dense["Accuracy"], "dense accuracy", TENTH)
+
+    def advice(mean, lonely, n_features):
+        claims.near(float(mean), served.mean(), "classes a feature")
+        found = int(lonely or 0), int(n_features or len(served))
+        claims.say(found in ((single, len(served)), (0, len(served))), "features of one class")
+        claims.say(needed, "advice without need")
+
+    def samples(diverse, n_decided, n_train):
+        claims.say(int(n_decided.replace(",", "")) == n_samples, "samples behind the accuracy")
+        claims.say(bool(diverse) == (truth.decided.maps is not None), "diversity")
+        claims.say(bool(n_train) == truth.from_training, "training samples are named")
+        if n_train:
+            claims.say(int(n_train.replace(",", "")) == len(truth.shown.y), "training samples")
+
+    def unlike(first, n_shown, low, high, which):
+        claims.say(bool(first) == bool(adapter), "the units of a mixture")
+        claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
+        distinct = len({tuple(row) for row in truth.uses})
+        said = which == "Two classes never"
+        claims.say((distinct == len(truth.uses)) == said, f"{which} have the same features")
+        own = truth.uses @ truth.decided.z[0]
+        claims.say(np.allclose(own, truth.decided.logits[0], atol=1e-3), "a score is the plain sum")
+        means = truth.shown.z.mean(axis=0)
+        claims.near(numbers(low)[0], means.min(), "the least average")
+        claims.near(numbers(high)[0], means.max(), "the largest average")
+
+    def proven(known):
+        solution = truth.sparse.solution
+        claims.say(bool(known) == (solution.bound is not None), "a bound is proven")
+
+    def heat(approximate):
+        claims.say(with_maps, "heat maps")
+        claims.say(bool(approximate) == bool(adapter and adapter.hidden), "what maps add up to")
+        heat_levels(claims)
+
+    adapter = truth.head.adapter
+    with_maps = bool(claims.data["grid"])
+    patterns = {
+        r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
+        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serve no more than one)?\. "
+        rf"{PERCENT} of ([\d,]+) samples are recognised(?:; by the dense model {PERCENT})?\.": lede,
+        r"Little is shared: a feature serves ([\d.]+) classes on average(?:, and (\d+) of (\d+) "
+        r"serve no more than one)?\. (?:Set n_select|With so few classes).*": advice,
+        r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
+        r"samples)?\.": samples,
+        r"The score of a class is the sum of the values of its features, nothing else\. A value "
+        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
+        r"Over the ([\d,]+) samples that show the features here, the averages lie between (\S+) "
+        r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
+        r"Heat maps show where a feature fires\. .* near its maximum\.( They are .*)?": heat,
+        r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
+        r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
+        "What these pictures show is known exactly, and each part .*": lambda: claims.say(
+            truth.birds is not None, "known pictures"
+        ),
+        r"Objective \(solid\) and bound \(dashed\) over time": None,
+    }
+    for text in seen["paragraphs"]:
+        claims.explain(text, patterns)
+    if needed:
+        said = any(text.startswith("Little is shared") for text in seen["paragraphs"])
+        claims.say(said, "few features are shared and nothing is said")
+    each = [100 * (1 - measures.overlap(entry["modes"])) for entry in claims.data["features"]]
+    of_model["Contrastiveness"] = float(np.mean(each))
+    metrics_table(claims, seen, of_model, of_dense)
+    figures = {**of_model, "Features": len(served), "Features per class": per_class}
+    for title, value in seen["figures"]:
+        claims.near(numbers(value)[0], figures[title], f"{title} {value}", TENTH)
+    solve_table(claims, seen)
+
+
+def measured(weights, decided, shown, birds=None):
+    """The metrics of a model by their titles."""
+    found = {
+        "Accuracy": measures.accuracy(decided.logits, decided.y),
+        "Class-Independence": measures.independence(shown.features, shown.y),
+        "Correlation": measures.correlation(shown.z),
+    }
+    if decided.maps is not None:
+        for title, even in (("SID@5", True), ("Diversity@5", False)):
+            found[title] = measures.diversity(decided.maps, decided.logits, weights, even=even)
+    if birds is not None:
+        attributes = birds.attributes
+        best = np.nanmax(measures.curves(decided.features, attributes[decided.y]), axis=1)
+        found["Part alignment"] = 100 * float((best >= 0.95).mean())
+        found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
+        found["Structural Grounding"] = measures.grounding(weights, attributes)
+    return found
+
+
+def heat_levels(claims):
+    """What the heat maps hold: nothing up to the median, all there is near the maximum."""
+    kept = [claims.data["samples"][i] for i in range(len(claims.data["samples"]))]
+    maps = np.stack([np.frombuffer(b64decode(sample["maps"]), np.uint8) for sample in kept])
+    by_feature = maps.reshape(len(kept), len(claims.features), -1).swapaxes(0, 1)
+    flat = by_feature.reshape(len(claims.features), -1)
+    claims.say((np.median(flat, axis=1) <= 12).all(), "nothing is shown up to the median")
+    silent = np.ptp(claims.truth.decided.maps, axis=(0, 2)) < 1e-6
+    claims.say((silent | (flat.max(axis=1) >= 150)).all(), "full colour near the maximum")
+
+
+def metrics_table(claims, seen, of_model, of_dense):
+    """Every metric with its direction; that of the dense model where its network is at hand."""
+    (table,) = (t for t in seen["tables"] if t["rows"] and t["rows"][0][0] == "Metric")
+    told = set()
+    for name, value, *dense in table["rows"][1:]:
+        title = next(key for key in sorted(of_model, key=len, reverse=True) if name.startswith(key))
+        told.add(title)
+        claims.near(numbers(value)[0], of_model[title], f"{title} {value}", 0.11)
+        best = "lower" if title == "Correlation" else "higher"
+        claims.say(name.endswith(f"{best} is better"), f"which way is good: {name}")
+        if dense and title in of_dense and dense[0] != "–":
+            claims.near(numbers(dense[0])[0], of_dense[title], f"dense {title} {dense[0]}", 0.11)
+    claims.say(told == of_model.keys(), f"metrics {told}")
+
+
+def solve_table(claims, seen):
+    """The gap follows from objective and bound; the plot spans what the solve reported."""
+    rows = {row[0]: row[1] for table in seen["tables"] for row in table["rows"] if len(row) == 2}
+    solution = claims.truth.sparse.solution
+    overview_of_meanings(claims, rows)
+    if "Objective" in rows:
+        claims.near(numbers(rows["Objective"])[0], solution.objective, "objective", 6e-5)
+    if "Gap" in rows:
+        objective, bound = (numbers(rows[key])[0] for key in ("Objective", "Proven bound"))
+        true = 100 * max(bound - objective, 0) / max(abs(objective), 1e-10)
+        claims.near(numbers(rows["Gap"])[0], true, "gap", 0.0151)
+    for label in seen["labels"]:
+        low, high, seconds = numbers(label)
+        heights = [
+            v for point in solution.trace for v in point[1:] if v is not None and abs(v) < 1e300
+        ]
+        claims.near(low, min(heights), label, TENTH)
+        claims.near(high, max(heights), label, TENTH)
+        claims.near(seconds, solution.trace[-1][0], label, TENTH)
+    counts = {
+        "Classes": len(claims.truth.uses),
+        "n_select": claims.truth.uses.shape[1],
+        "Features to choose from": claims.truth.received(claims.truth.decided.x[:1]).numel(),
+    }
+    for key, value in counts.items():
+        claims.say(int(rows[key]) == value, f"{key} {rows[key]}")

@@ -1,0 +1,71 @@
+"""What the pages of a report say, read in a browser."""
+
+# The script stands in pieces that can be read.
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import re
+
+NUMBER = r"[+−-]?\d[\d,]*(?:\.\d+)?"
+PERCENT = r"(\d+(?:\.\d+)?) %"
+
+READ = """async (views) => {
+  const panels = { class: "classes", feature: "features", decision: "decisions" };
+  const opened = (hash) => new Promise((done) => {
+    if (location.hash === hash) return done();
+    addEventListener("hashchange", () => done(), { once: true });
+    location.hash = hash;
+  });
+  const read = (panel) => {
+    const all = (q, n = panel) => [...n.querySelectorAll(q)];
+    const texts = (q, n = panel) => all(q, n).map((e) => e.textContent);
+    const bare = (e) => { const copy = e.cloneNode(true); all("small", copy).forEach((s) => s.before(" | ")); return copy.textContent; };
+    return {
+      heading: panel.querySelector("h2").textContent,
+      titles: texts("h3"),
+      paragraphs: texts("p"),
+      figures: all(".figures > div").map((e) => [texts("dt", e)[0], texts("dd", e)[0]]),
+      cards: all(".cards > li").map((e) => ({ title: texts(".card-title", e)[0], notes: texts(".note", e) })),
+      parts: all(".parts > li").map((e) => ({ name: texts(".card-title", e)[0], notes: texts(".note", e), chips: texts(".chips a", e), tiles: texts("figcaption", e) })),
+      chips: all(".chips a").filter((e) => !e.closest(".parts")).map((e) => e.textContent),
+      tiles: all(".feature-top figcaption").map((e) => e.textContent),
+      changes: all(".change").map((e) => ({ head: texts("p", e)[0], ways: texts("li", e), notes: texts("p.note", e) })),
+      items: all("main li, li").filter((e) => !e.closest(".change, .cards, .parts, .chips")).map((e) => e.textContent),
+      tables: all("table").map((t) => ({ kind: t.className, caption: t.caption ? texts("a", t.caption)[0] : "", note: t.caption ? t.caption.textContent : "",
+        rows: [...t.rows].map((r) => [...r.cells].map(bare)) })),
+      cells: texts(".cell title"),
+      labels: all("svg[aria-label]").map((e) => e.getAttribute("aria-label")),
+    };
+  };
+  const said = {};
+  for (const view of views) {
+    await opened(`#/${view}`);
+    const name = view.split("/")[0];
+    said[view] = read(document.getElementById(`panel-${panels[name] || name}`));
+  }
+  return said;
+}"""
+
+
+def numbers(text):
+    """Return the numbers in a text, as they are shown."""
+    return [float(found.replace("−", "-").replace(",", "")) for found in re.findall(NUMBER, text)]
+
+
+def contrasts(data):
+    """Pairs to look at: those that are confused, and of every class the next one."""
+    n = len(data["classes"])
+    found = {(a, b) for a, b, _ in data["confusions"]} | {(c, (c + 1) % n) for c in range(n)}
+    return sorted(found)
+
+
+def read(page):
+    """Return the data of a report, and what each of its views says."""
+    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    views = ["overview", "classes", "features", "decisions", "map"]
+    views += [f"class/{c}" for c in range(len(data["classes"]))]
+    views += [f"feature/{j}" for j in range(len(data["features"]))]
+    views += [f"contrast/{a}/{b}" for a, b in contrasts(data)]
+    views += [f"decision/{kind}/{i}" for kind in ("wrong", "right") for i in range(len(data[kind]))]
+    return data, page.evaluate(READ, views)
