@@ -5,6 +5,7 @@ claims:
 
 - ``trace.jsonl``: a line [seconds, objective, bound] for every improvement, as it happens;
 - ``solution.json``: the solution, in the format of `Solution.save`;
+- ``proof.npz``: the certificate of its bound, if there is to be one;
 - ``claims.json``: seconds for loading (with imports and a warm-up), for building and for solving,
   versions, and the error, if any.
 
@@ -17,15 +18,17 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks.library.library import ROOT, Library
-from benchmarks.runs.execute import READY
-from benchmarks.runs.specs import NO_SOLVER, RunSpec, toy_instance
+from benchmarks.runs.execute import PROOF, READY
+from benchmarks.runs.specs import CERTIFICATE, NO_SOLVER, RunSpec, toy_instance
 from qpopt import Instance, QpoptError, Solution, __version__, solve
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.errors import SolverLimit, UnsupportedModel
@@ -75,7 +78,8 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
             stream.flush()
 
         watch = _Stopwatch()
-        solution = _solve(instance, spec, spec.time_limit, write)
+        options = {CERTIFICATE: trace.with_name(PROOF)} if spec.certified else {}
+        solution = _solve(instance, spec, spec.time_limit, write, options)
     claims |= watch.stop()
     return replace(solution, details={**solution.details, "versions": versions})
 
@@ -94,6 +98,7 @@ def _solve(
     spec: RunSpec,
     time_limit: float,
     progress: OnEvent | bool = False,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Solution:
     return solve(
         instance,
@@ -103,7 +108,7 @@ def _solve(
         gap=spec.gap,
         seed=spec.seed,
         threads=spec.threads,
-        options=spec.options,
+        options={**spec.options, **options},
         progress=progress,
     )
 

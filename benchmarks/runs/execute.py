@@ -31,6 +31,8 @@ CHILD = (sys.executable, "-m", "benchmarks.runs.child")
 POLL_SECONDS = 0.05
 MEGABYTE = 1e6
 LOG_CHARACTERS = 2000
+PROOF = "proof.npz"
+"""The file for a certificate."""
 READY = "ready"
 """The file by which a process tells that its time begins."""
 PREPARE_SECONDS = 600.0
@@ -54,6 +56,8 @@ class Outcome:
         What the process wrote down; see `benchmarks.runs.child`.
     solution
         The text of its solution file; empty where there is none.
+    certificate
+        The content of its certificate file; empty where there is none.
     trace
         Points [seconds, objective, bound].
     log
@@ -67,6 +71,7 @@ class Outcome:
     peak_memory: float
     claims: dict[str, Any] = field(default_factory=dict)
     solution: str = ""
+    certificate: bytes = b""
     trace: list[list[float | None]] = field(default_factory=list)
     log: str = ""
     machine: dict[str, str] = field(default_factory=dict)
@@ -118,6 +123,7 @@ def execute(
             peak_memory=peak / MEGABYTE,
             claims=_claims(folder / "claims.json"),
             solution=_text(folder / "solution.json"),
+            certificate=_content(folder / PROOF),
             trace=_trace(folder / "trace.jsonl"),
             log=_text(folder / "log.txt")[-LOG_CHARACTERS:],
             machine=machine(),
@@ -178,6 +184,10 @@ def _watch(
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
 
 
 def _claims(path: Path) -> dict[str, Any]:

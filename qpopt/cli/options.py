@@ -16,8 +16,8 @@ from qpopt.proofs.bound import KINDS
 # Names and messages are shown as they are: nothing in them is markup.
 console = Console(markup=False, emoji=False, highlight=False)
 
-PROVABLE = "semidefinite"
-"""The kind of bound that has a certificate."""
+NOT_CERTIFIED = "cliques"
+"""The kind of bound that has no certificate."""
 
 InstanceFile = Annotated[Path, typer.Argument(metavar="FILE", help="An instance (.npz).")]
 SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="A solution (.json).")]
@@ -31,7 +31,7 @@ CertificateOut = Annotated[
 TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 BoundKind = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(KINDS)}; with a certificate {PROVABLE}.")
+    str | None, typer.Option(help=f"One of {', '.join(KINDS)}; {NOT_CERTIFIED} has no certificate.")
 ]
 
 

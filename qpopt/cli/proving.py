@@ -80,12 +80,10 @@ def certify(
 
 
 def _kind(kind: str | None, certificate: Path | None) -> str:
-    """Return the kind of bound to prove: with a certificate, the one that has it."""
-    if certificate is None:
-        return kind or "best"
-    if kind not in (None, options.PROVABLE):
-        raise InvalidArgument(f"Only a bound of the kind {options.PROVABLE} has a certificate.")
-    return options.PROVABLE
+    """Return the kind of bound to prove; where a certificate is asked for, one that has it."""
+    if certificate is not None and kind == options.NOT_CERTIFIED:
+        raise InvalidArgument(f"A bound of the kind {kind} has no certificate; choose another.")
+    return kind or "best"
 
 
 def _end(found: Bound, certificate: Path | None) -> None:

@@ -31,6 +31,7 @@ from qpopt_torch import (
     train_dense,
 )
 from qpopt_torch.pipeline.sparsify import judge
+from qpopt_torch.training.settings import TrialParams
 from tests.qpopt_torch.small import any_solution, batches, cnn, same, sparse, weights
 
 DATA = batches(sizes=(8,) * 4)
@@ -38,6 +39,7 @@ X, Y = DATA[0]
 COUNTS = {"n_select": 5, "n_per_class": 2, "progress": False}
 FULL = FineTuning(epochs=1, lr=1e-3)
 FROZEN = AdapterTraining(epochs=1, batch_size=16)
+SHORT_TRIALS = TrialParams(rates=(1e-3, 1e-4), steps=9)
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +147,7 @@ def test_a_last_batch_of_one_sample(train):
         history = train_dense(with_norm(), data, DenseTraining(epochs=2), progress=False)
         assert len(history.epochs) == 2
     else:
-        settings = FULL if train == "full" else FineTuning(epochs=1)
+        settings = FULL if train == "full" else FineTuning(epochs=1, trials=SHORT_TRIALS)
         made = sparsify(with_norm(), data, training=settings, **COUNTS)
         assert made(X).isfinite().all()
 
@@ -265,7 +267,7 @@ def test_no_epochs_train_nothing():
 def test_the_trial_of_rates_reads_one_epoch_at_the_most(n_batches):
     """One epoch of trials, one of training; whatever the number of steps of a trial."""
     data = Counted(DATA[:n_batches])
-    fine_tune(sparse(), data, FineTuning(epochs=1), progress=False)
+    fine_tune(sparse(), data, FineTuning(epochs=1, trials=SHORT_TRIALS), progress=False)
     assert data.read == 2 * n_batches
 
 

@@ -1,5 +1,8 @@
+import pytest
+
 from benchmarks.library.library import Library
 from benchmarks.runs.execute import execute
+from benchmarks.runs.judge import judge
 from benchmarks.runs.specs import NO_SOLVER, RunSpec
 from qpopt import Solution
 
@@ -41,6 +44,15 @@ def test_a_method_without_a_solver_builds_nothing():
     assert outcome.ended == "exit", outcome.log
     assert outcome.claims["build_seconds"] == 0.0
     assert "highs" not in outcome.claims["versions"]
+
+
+def test_a_certified_run_leaves_a_certificate():
+    spec = real_spec(method="projected", solver=NO_SOLVER, certified=True)
+    outcome = execute(spec)
+    assert outcome.ended == "exit", outcome.log
+    row = judge(spec, Library().entry(TINY), Library().instance(TINY), outcome)
+    assert row.bound_verified == pytest.approx(row.bound, rel=1e-5)
+    assert row.config == "projected, certified"
 
 
 def test_what_a_solver_refuses_is_told_as_such():

@@ -45,6 +45,20 @@ def test_a_certificate_supports_what_is_saved_beside_it(capsys, tmp_path, monkey
     saved = ("--out", "c.json", "--certificate", "c.npz")
     assert run(capsys, "certify", "i.npz", "s.json", "--time-limit", 2, *saved)[0] == 0
     assert run(capsys, "verify", "i.npz", "c.json", "--certificate", "c.npz")[0] == 0
-    other = ("certify", "i.npz", "s.json", "--kind", "thresholds", "--certificate", "c.npz")
+    other = ("certify", "i.npz", "s.json", "--kind", "cliques", "--certificate", "c.npz")
     code, _, err = run(capsys, *other)
-    assert (code, "Only a bound of the kind semidefinite" in err) == (2, True)
+    assert (code, "kind cliques has no certificate" in err) == (2, True)
+
+
+def test_an_optimum_is_verified_by_the_certificate_of_its_proof(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    generate(24, 8, 8, 3, structure="uniform").save("i.npz")
+    plain = ("solve", "i.npz", "--out", "s.json", "--option", "enumerate=false")
+    quick = ("--option", "search_seconds=0", "--option", 'params={"linear": [0, 0]}')
+    assert run(capsys, *plain, *quick, "--option", "certificate=c.npz")[0] == 0
+    code, out, _ = run(capsys, "verify", "i.npz", "s.json", "--certificate", "c.npz")
+    assert (code, "is proven by the certificate" in out) == (0, True)
+    handed = ("--option", "certificate=h.npz", "--option", "hand_over=true")
+    assert run(capsys, *plain, *quick, *handed)[0] == 0
+    code, out, _ = run(capsys, "verify", "i.npz", "s.json", "--certificate", "h.npz")
+    assert (code, "rests on HiGHS" in out, "is proven" in out) == (0, True, False)

@@ -17,6 +17,7 @@ WRONG = {
         "hand_over": 0,
         "certificate": 3,
         "checkpoint": 0,
+        "scheduler": "localhost",
         "params": 3,
     },
     "search": {"step_limit": -1, "target": float("nan"), "patience": -1.0},
@@ -63,7 +64,7 @@ def test_a_certificate_must_be_writable(tmp_path: Path):
         solve(generate(6, 2, 3, 2), options=options)
 
 
-def test_a_certificate_and_a_checkpoint_exclude_each_other(tmp_path: Path):
-    options = {"certificate": tmp_path / "proof.npz", "checkpoint": tmp_path / "open.npz"}
-    with pytest.raises(InvalidArgument, match="not both"):
+def test_a_certificate_and_a_checkpoint_are_two_files(tmp_path: Path):
+    options = {"certificate": tmp_path / "proof.npz", "checkpoint": str(tmp_path / "proof.npz")}
+    with pytest.raises(InvalidArgument, match="the same file"):
         solve(generate(6, 2, 3, 2), options=options)

@@ -98,8 +98,10 @@ def test_a_certificate_on_the_way(tmp_path):
         time_limit=4,
         options={"search_seconds": 0.2, "certificate": path},
     )
-    proven = check_certificate(instance, Certificate.load(path))
-    assert solution.objective <= solution.bound <= proven <= 1.005 * solution.objective
+    certificate = Certificate.load(path)
+    proven = check_certificate(instance, certificate)
+    assert solution.objective <= proven <= 1.005 * solution.objective
+    assert verify(instance, solution, certificate=certificate).bound_proven
     assert solution.details["features_free"] < 24
 
 

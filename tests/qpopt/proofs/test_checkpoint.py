@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from qpopt import Certificate, Instance, InvalidFile, Status, check_certificate, generate, solve
 from qpopt.control import Limits, Phase
 from qpopt.control.incumbent import Incumbent
+from qpopt.methods.warm_up import compile_loops
 from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
 from tests.awkward import awkward_instances
@@ -134,7 +135,7 @@ class InterruptedAtNewLine:
 
 
 @pytest.mark.filterwarnings("ignore:No certificate was written", "ignore:The certificate shows")
-@pytest.mark.parametrize(("redundant", "recorded"), [(True, False), (False, False), (True, True)])
+@pytest.mark.parametrize(("redundant", "recorded"), [(True, True), (False, False)])
 def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redundant, recorded):
     made = generate(9, 4, 4, 2, seed=2)
     # One feature is in all good selections, which the linear relaxation finds out.
@@ -146,6 +147,7 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
     }
     second = np.array(sorted(values, key=values.get)[-2])
     monkeypatch.setattr("qpopt.proofs.phases.search", lambda known, _: known.judge(second))
+    compile_loops()  # what a first solve does before it is one
     seen = set()
     interrupted = True
     while interrupted:

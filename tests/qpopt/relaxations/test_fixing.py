@@ -54,14 +54,15 @@ def test_every_feature_is_found_below_a_limit_that_is_high_enough(case):
 @given(cases())
 def test_values_bound_every_selection_with_the_feature(case):
     Q, B, m, diagonal = case
-    values = FeatureFixing(Q, B, eigenvalue_deficit(B), m, diagonal).values()
+    values, points = FeatureFixing(Q, B, eigenvalue_deficit(B), m, diagonal).values()
+    assert points.shape == Q.shape
     best = best_values(Q, B, m)
     assert (values >= best - 1e-12 * np.maximum(1.0, np.abs(best))).all()
 
 
 def test_values_stopped_at_once_are_valid():
     Q, B = -np.ones((4, 4)), np.eye(4)
-    values = FeatureFixing(Q, B, 0.0, 2, np.zeros(4)).values(lambda: True)
+    values, _ = FeatureFixing(Q, B, 0.0, 2, np.zeros(4)).values(lambda: True)
     assert (values >= best_values(Q, B, 2)).all()
     assert np.isfinite(values).all()
 

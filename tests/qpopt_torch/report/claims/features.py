@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.checks import HUNDREDTH
 from tests.qpopt_torch.report.claims.meanings import meaning
 from tests.qpopt_torch.report.claims.reading import NUMBER, PERCENT, numbers
 
@@ -88,9 +89,10 @@ def histogram(claims, j, labels):
     for key, members in (("users", values[inside]), ("others", values[~inside])):
         claims.say(sum(entry[key]) == len(members), f"samples of {key}")
         width = (high - low) / len(entry[key])
+        around = width + HUNDREDTH
         centre = np.dot(entry[key], low + width * (np.arange(len(entry[key])) + 0.5))
         claims.near(
-            centre / max(len(members), 1), members.mean() if len(members) else 0, key, width
+            centre / max(len(members), 1), members.mean() if len(members) else 0, key, around
         )
 
 

@@ -89,5 +89,9 @@ def overlap(modes):
 
 
 def likelihood(values, modes):
-    """The mean logarithm of the density that some modes give to values."""
-    return float(np.log(sum(w * norm.pdf(values, m, max(s, 1e-9)) for m, s, w in modes)).mean())
+    """The mean logarithm of the density that some modes give to values.
+
+    Modes are rounded to be drawn, so none counts as narrower than a hundredth.
+    """
+    density = sum(w * norm.pdf(values, m, max(s, 0.01)) for m, s, w in modes)
+    return float(np.log(density + 1e-300).mean())
