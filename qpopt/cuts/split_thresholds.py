@@ -10,8 +10,9 @@ about which of its columns a class will get makes it much stronger.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,29 @@ def class_columns(sub: Subproblem) -> ClassColumns:
     order = np.argsort(-columns, axis=1, kind="stable").astype(np.int32)
     values = np.take_along_axis(columns, order, axis=1)
     return ClassColumns(order, values, sub.n_free, sub.n_select, sub.n_per_class)
+
+
+def common_thresholds(
+    columns: ClassColumns, weight: Vector, classes: Sequence[int] | None = None
+) -> Vector:
+    """Return the best threshold of every class where every column is selected by its weight.
+
+    Parameters
+    ----------
+    columns
+        The columns of all classes.
+    weight
+        How much every column is selected.
+    classes
+        The classes in question; by default all.
+    """
+    chosen: Any = slice(None) if classes is None else classes
+    values = columns.values[chosen]
+    reached = np.cumsum(weight[columns.order[chosen]], axis=1) >= columns.n_per_class
+    reached[:, -1] = True
+    places = reached.argmax(axis=1)
+    thresholds: Vector = values[np.arange(len(places)), places]
+    return thresholds
 
 
 class SplitThresholdCuts(NamedTuple):

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.cuts.thresholds import Group
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.problem.scaling import Scaling
 from qpopt.proofs.record import Item, Record
@@ -154,7 +154,7 @@ def _record(item: Item) -> dict[str, Any]:
     if isinstance(item, Claim):
         return {"solver": item.solver, "bound": item.bound}
     groups = [
-        [group.classes, group.share, group.thresholds.tolist(), group.sigma]
+        [value.tolist() if isinstance(value, np.ndarray) else value for value in group]
         for group in item.groups
     ]
     return {"t": item.t, "groups": groups}
@@ -180,9 +180,16 @@ def _arrays(step: Step) -> dict[str, Any]:
 
 
 def _group(record: Any) -> Group:
-    classes, share, thresholds, sigma = record
-    numbers = np.array([_real(value) for value in thresholds], dtype=np.float64)
-    return Group(tuple(map(_whole, classes)), _real(share), numbers, _real(sigma))
+    # Groups without a split may end after the first four.
+    classes, share, thresholds, sigma, feature, given, given_sigma = [*record, -1, [], 0.0][:7]
+    return Group(
+        tuple(map(_whole, classes)), _real(share), _reals(thresholds), _real(sigma),
+        _whole(feature), _reals(given), _real(given_sigma),
+    )  # fmt: skip
+
+
+def _reals(values: Any) -> NDArray[np.float64]:
+    return np.array([_real(value) for value in values], dtype=np.float64)
 
 
 def _text(value: Any) -> str:

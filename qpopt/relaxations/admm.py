@@ -251,10 +251,9 @@ class Admm:
 
     def _step_shares(self, W: Floats, thresholds: Thresholds) -> None:
         """Improve the shares of the threshold cuts, and bring W up to date."""
-        left = thresholds.left
-        change = thresholds.splits.step(W - self.S, left) * left[thresholds.splits.cuts.classes]
-        thresholds.splits.add_to(W, -change)
-        thresholds.splits.add_to(self._G, change)
+        change = thresholds.step(W - self.S)
+        W -= change
+        self._G += change
 
     def _balance(self, primal: float, dual: float) -> None:
         params = self._params

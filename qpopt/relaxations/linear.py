@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from qpopt.control.limits import Clock, Limits
 from qpopt.cuts.cliques import violated_cliques
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
-from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns
-from qpopt.cuts.thresholds import Group, common_thresholds
+from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
 from qpopt.relaxations.step import Decided, Step

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.split_thresholds import class_columns
-from qpopt.cuts.thresholds import common_thresholds
+from qpopt.cuts.split_thresholds import class_columns, common_thresholds
 from qpopt.problem.subproblem import Indices, Subproblem
 
 

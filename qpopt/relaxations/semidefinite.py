@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricParams
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.cuts.thresholds import Group, ThresholdParams, Thresholds
+from qpopt.cuts.thresholds import ThresholdParams, Thresholds
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 from qpopt.relaxations.admm import Admm, AdmmParams, uniform
 from qpopt.relaxations.eigenvalues import EPS, eigenvalue_deficit
@@ -38,8 +39,8 @@ class SemidefiniteParams:
         Rounds before overlap cuts are looked for: X must have settled.
     steps_to_settle
         Steps after an extension with the same thresholds: X swings, and thresholds would follow it.
-    least_weight
-        Smallest share of new overlap cuts in the average.
+    first_share
+        The share of the first overlap cuts; what it should be shows in the steps after that.
     admm, extension, thresholds, quadric, fixing
         Those of the iteration, of its extension, of both kinds of cuts, and of what decides
         features.
@@ -49,7 +50,7 @@ class SemidefiniteParams:
     rounds_per_cuts: int = 2
     rounds_before_groups: int = 3
     steps_to_settle: int = 8
-    least_weight: float = 1 / 12
+    first_share: float = 0.3
     admm: AdmmParams = AdmmParams()
     extension: ExtensionParams = ExtensionParams()
     thresholds: ThresholdParams = ThresholdParams()
@@ -135,8 +136,8 @@ class SemidefiniteRelaxation:
         steps = params.steps_per_round if steps is None else steps
         if self.rounds:
             since = self._rounds_since_change
-            weight = max(2.0 / (since + 4), params.least_weight)
-            self._thresholds.update(self.X, weight, groups=since >= params.rounds_before_groups)
+            groups = since >= params.rounds_before_groups
+            self._thresholds.update(self.X, params.first_share, groups=groups)
             renew = self.with_cuts and (since + 1) % params.rounds_per_cuts == 0
             cuts = self.admm.cuts.renewed(self.X, params.quadric) if renew else None
             self.admm.set_objective(self.objective(), cuts)
@@ -270,6 +271,5 @@ class SemidefiniteRelaxation:
         return result
 
     def _renumber(self, sub: Subproblem, position: Indices, included: Indices) -> None:
-        cuts = self._thresholds.splits.cuts.renumbered(position, included)
         self.sub = sub
-        self._thresholds = Thresholds(sub, cuts, self.groups, self.params.thresholds)
+        self._thresholds = self._thresholds.renumbered(sub, position, included)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.cuts.thresholds import Group
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
 from qpopt.relaxations.fixing import FixedFeatures

@@ -16,8 +16,8 @@ from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 
 if TYPE_CHECKING:
+    from qpopt.cuts.group_cuts import Group
     from qpopt.cuts.split_thresholds import SplitThresholdCuts
-    from qpopt.cuts.thresholds import Group
     from qpopt.proofs.certificate import Certificate
     from qpopt.relaxations.step import Step
     from qpopt.verification.certificate_check import Claim
@@ -78,7 +78,7 @@ def check_step(instance: Instance, step: Step) -> None:
     if not isinstance(step.groups, list | tuple):
         raise InvalidCertificate("The groups of classes are no list.")
     for group in step.groups:
-        _check_group(group, instance.n_classes)
+        _check_group(group, instance.n_classes, n)
     _check_cuts(step, n)
 
 
@@ -95,17 +95,26 @@ def _check_class_cuts(splits: SplitThresholdCuts, n_classes: int, n_free: int) -
         _check_floats(f"{label} of the class cuts", values, classes.shape, DOUBLE)
 
 
-def _check_group(group: Group, n_classes: int) -> None:
-    """Check one group of classes: different ones that exist, with a threshold for each."""
+def _check_group(group: Group, n_classes: int, n_free: int) -> None:
+    """Check one group of classes: different ones that exist, with a threshold for each.
+
+    A group that is split on a feature has another threshold for each where that is selected.
+    """
     classes = getattr(group, "classes", None)
     if not isinstance(classes, tuple) or not all(type(c) is int for c in classes):
         raise InvalidCertificate("The classes of a group are no list of whole numbers.")
-    thresholds: Any = getattr(group, "thresholds", None)
+    feature: Any = getattr(group, "feature", None)
+    if type(feature) is not int or not -1 <= feature < n_free:
+        raise InvalidCertificate("A group is split on a feature that does not exist.")
     known = all(0 <= c < n_classes for c in classes)
-    if not known or getattr(thresholds, "shape", None) != (len(classes),):
-        raise InvalidCertificate("A group needs one threshold for each of its classes.")
-    _check_floats("thresholds of a group", thresholds, (len(classes),), DOUBLE)
-    multipliers: list[Any] = [getattr(group, "share", None), getattr(group, "sigma", None)]
+    for label in ("thresholds", "given") if feature >= 0 else ("thresholds",):
+        thresholds: Any = getattr(group, label, None)
+        if not known or getattr(thresholds, "shape", None) != (len(classes),):
+            raise InvalidCertificate("A group needs one threshold for each of its classes.")
+        _check_floats(f"{label} of a group", thresholds, (len(classes),), DOUBLE)
+    multipliers: list[Any] = [
+        getattr(group, label, None) for label in ("share", "sigma", "given_sigma")
+    ]
     if not all(_is_number(value) and value >= 0 for value in multipliers):
         raise InvalidCertificate("A group of classes has a negative multiplier, or none.")
     if len(classes) < 2 or len(set(classes)) < len(classes):

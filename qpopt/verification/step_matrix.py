@@ -17,7 +17,7 @@ from qpopt.problem.instance import Instance
 from qpopt.verification.outward import TINY, lost, upper_sum
 
 if TYPE_CHECKING:
-    from qpopt.cuts.thresholds import Group
+    from qpopt.cuts.group_cuts import Group
     from qpopt.relaxations.step import Step
 
 Array = NDArray[np.float64]
@@ -140,7 +140,7 @@ def _add_gains(M: Entries, instance: Instance, step: Step, m: int) -> float:
     for group in step.groups:
         for c in group.classes:
             taken[c].append(group.share)
-        M.add_diagonal(_group_gains(instance, step, group, m))
+        _add_group(M, instance, step, m, group)
     doubled = []
     for c, shares in enumerate(taken):
         # Sums by fsum are rounded once: `left` is off by no more than EPS, relative to itself.
@@ -187,13 +187,30 @@ def _add_split(
     above that; if it is, the same with `given`.
     """
     feature, given, otherwise = cut
-    gains, least = _threshold_gains(instance, step, c, otherwise)
+    outside = _threshold_gains(instance, step, c, otherwise)
+    within = _threshold_gains(instance, step, c, given) if feature >= 0 else outside
+    _add_parted(M, m, feature, within, outside, weight)
+
+
+def _add_parted(
+    M: Entries,
+    m: int,
+    feature: int,
+    within: tuple[Sized, Sized],
+    outside: tuple[Sized, Sized],
+    weight: float,
+) -> None:
+    """Add what holds where a feature is selected, and what holds where it is not.
+
+    Either is what every free feature gains, and what is gained in any case; the feature −1 stands
+    for none.
+    """
+    gains, least = outside
     M.add_diagonal((gains + least.times(1 / m)).times(weight))
     if feature >= 0:
-        within, within_least = _threshold_gains(instance, step, c, given)
-        row = within - gains
-        row.values[feature] += (within_least - least).values
-        row.sizes[feature] += (within_least - least).sizes
+        row, more = within[0] - gains, within[1] - least
+        row.values[feature] += more.values
+        row.sizes[feature] += more.sizes
         M.add_row(feature, row.times(weight))
 
 
@@ -207,28 +224,37 @@ def _threshold_gains(
     return _exact(gains[step.free]), Sized(base + above, abs(base) + above)
 
 
-def _group_gains(instance: Instance, step: Step, group: Group, m: int) -> Sized:
-    """Return what the distinct sets of some classes gain by every free feature.
+def _add_group(M: Entries, instance: Instance, step: Step, m: int, group: Group) -> None:
+    """Add what the distinct sets of some classes gain, with multipliers for either case."""
+    outside = _group_gains(instance, step, group.classes, group.thresholds, group.sigma)
+    within = outside
+    if group.feature >= 0:
+        within = _group_gains(instance, step, group.classes, group.given, group.given_sigma)
+    _add_parted(M, m, group.feature, within, outside, group.share)
+
+
+def _group_gains(
+    instance: Instance, step: Step, classes: tuple[int, ...], thresholds: Array, sigma: float
+) -> tuple[Sized, Sized]:
+    """Return what distinct sets of some classes gain by every free feature, and at least.
 
     Of q classes, j may use a feature; every two of their sets have a feature in which they differ,
     so the number of shared features, counted once for every pair, is at most (k − 1)q(q − 1)/2.
-    What they gain in any case is spread over the m features that are selected.
     """
-    k, q = instance.n_per_class, len(group.classes)
-    excess = instance.A[list(group.classes)] - group.thresholds[:, None]
+    k, q = instance.n_per_class, len(classes)
+    excess = instance.A[list(classes)] - thresholds[:, None]
     falling = -np.sort(-excess, axis=0)
     best = np.zeros(instance.n_features)
     sums = np.zeros(instance.n_features)
     for j in range(1, q + 1):
         sums = sums + falling[j - 1]
-        best = np.maximum(best, sums - group.sigma * (j * (j - 1) / 2))
+        best = np.maximum(best, sums - sigma * (j * (j - 1) / 2))
     # Every one of the sums is made of these, so its error is one of them.
-    sizes = np.abs(excess).sum(axis=0) + group.sigma * (q * (q - 1) / 2)
-    pairs = group.sigma * ((k - 1) * q * (q - 1) / 2)
-    least = k * group.thresholds.sum() + pairs + best[step.included].sum()
-    least_size = k * np.abs(group.thresholds).sum() + pairs + sizes[step.included].sum()
-    each = Sized(best[step.free], sizes[step.free])
-    return (each + Sized(least, least_size).times(1 / m)).times(group.share)
+    sizes = np.abs(excess).sum(axis=0) + sigma * (q * (q - 1) / 2)
+    pairs = sigma * ((k - 1) * q * (q - 1) / 2)
+    least = k * thresholds.sum() + pairs + best[step.included].sum()
+    least_size = k * np.abs(thresholds).sum() + pairs + sizes[step.included].sum()
+    return Sized(best[step.free], sizes[step.free]), Sized(least, least_size)
 
 
 def _subtract_multipliers(M: Entries, step: Step, m: int) -> None:

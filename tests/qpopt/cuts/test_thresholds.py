@@ -11,18 +11,12 @@ from qpopt.cuts.thresholds import Thresholds
 from qpopt.problem.subproblem import subproblem
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets
+from tests.qpopt.cuts.fractional import noise
 
 
 def gain(instance, selection):
     sets = best_class_sets(instance, selection)
     return sum(instance.A[c, list(members)].sum() for c, members in enumerate(sets))
-
-
-def noise(rng, n, m):
-    X = rng.random((n, n))
-    X = (X + X.T) / 2
-    np.fill_diagonal(X, m / n)
-    return X
 
 
 @settings(max_examples=60)
@@ -35,7 +29,8 @@ def test_the_average_is_valid(instance):
     thresholds = Thresholds(sub)
     for weight in (1.0, 0.5, 0.3, 0.2):
         thresholds.update(noise(rng, n, m), weight, groups=True)
-        thresholds.splits.step(noise(rng, n, m) - 0.5, thresholds.left)
+        before, change = thresholds.matrix(), thresholds.step(noise(rng, n, m) - 0.5)
+        assert thresholds.matrix() - before == pytest.approx(change, abs=1e-9)
         cuts = thresholds.splits.cuts
         assert cuts.shares.min() >= 0.0
         assert np.bincount(cuts.classes, weights=cuts.shares) == pytest.approx(1.0)

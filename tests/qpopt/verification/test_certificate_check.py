@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
-from qpopt.cuts.thresholds import Group
 from qpopt.proofs.params import RootParams, Stage
 from qpopt.proofs.record import Record
 from qpopt.proofs.root import RootBound
@@ -72,6 +72,7 @@ def test_a_step_that_leaves_out_features_is_refused(proof):
         y=step.y[1:],
         B=step.B[1:, 1:],
         splits=step.splits._replace(feature=np.full(len(step.splits.classes), -1)),
+        groups=[],
         cuts=[],
         multipliers=np.zeros(0),
         points=np.zeros((0, 49)),
@@ -182,6 +183,17 @@ def test_groups_of_classes_must_be_complete(proof, classes, thresholds):
     instance, certificate = proof
     group = Group(classes, 1.0, np.array(thresholds), 0.0)
     with pytest.raises(InvalidCertificate, match="one threshold for each of its classes"):
+        check_certificate(instance, forged(certificate, groups=[group]))
+
+
+@pytest.mark.parametrize(
+    ("feature", "given", "message"),
+    [(99, [1.0, 1.0], "does not exist"), (-2, [1.0, 1.0], "does not exist"), (0, [], "threshold")],
+)
+def test_a_split_group_needs_its_feature_and_all_thresholds(proof, feature, given, message):
+    instance, certificate = proof
+    group = Group((0, 1), 1.0, np.ones(2), 0.0, feature, np.array(given), 0.0)
+    with pytest.raises(InvalidCertificate, match=message):
         check_certificate(instance, forged(certificate, groups=[group]))
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, Instance, InvalidCertificate, InvalidFile, bound, check_certificate
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
-from qpopt.cuts.thresholds import Group
 from qpopt.relaxations.step import Step
 from qpopt.verification.certificate_check import End, Split
 from tests.brute_force import brute_force
@@ -45,7 +45,8 @@ def case(number):
     known = best - 1e-3 * abs(best) if number % 2 else None
     certificate = bound(instance, kind="semidefinite", time_limit=0.3, objective=known).certificate
     if not certificate.steps[0].groups:
-        group = Group((0, 1), 0.5, np.array([A[0].max() * scale] * 2), 0.5 * scale)
+        thresholds = np.array([A[0].max() * scale] * 2)
+        group = Group((0, 1), 0.5, thresholds, 0.5 * scale, 0, thresholds / 2, scale)
         certificate = changed(certificate, groups=[group])
     return instance, best, certificate
 
@@ -88,7 +89,7 @@ def test_classes_of_a_group_are_different_whole_numbers(classes):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.5, 1.5, True, None, "1", 1])
-@pytest.mark.parametrize("field", ["share", "sigma"])
+@pytest.mark.parametrize("field", ["share", "sigma", "given_sigma"])
 def test_multipliers_of_groups_are_finite_and_not_negative(field, value):
     instance, best, certificate = case(0)
     group = certificate.steps[0].groups[0]._replace(**{field: value})
@@ -216,11 +217,11 @@ def forgeries(draw, certificate):
         elif field == "t":
             value = draw(st.one_of(VALUES, st.sampled_from(ODD)))
         elif field == "groups" and isinstance(value, list) and value:
-            name = draw(st.sampled_from(["classes", "share", "thresholds", "sigma"]))
+            name = draw(st.sampled_from(Group._fields))
             new = draw(mutated(getattr(value[0], name)))
             if name == "classes" and isinstance(new, np.ndarray) and new.ndim:
                 new = tuple(new.tolist())
-            if name in ("share", "sigma"):
+            if name in ("share", "sigma", "feature", "given_sigma"):
                 new = draw(st.one_of(VALUES, st.floats(0, 1)))
             value = [value[0]._replace(**{name: new}), *value[1:]]
         elif field == "cuts" and isinstance(value, list) and value:

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
-from qpopt.cuts.thresholds import Group
 from qpopt.relaxations.step import Step
 from qpopt.verification.outward import upper_sum
 from qpopt.verification.step_bounds import step_bounds
@@ -47,7 +47,10 @@ def wild_steps(draw, instance):
     groups = []
     if n_classes > 1:
         share = float(draw(st.sampled_from([0.0, 0.3, 1.0])))
-        groups = [Group((0, 1), share, wild * rng.normal(size=2), wild * float(rng.random()))]
+        feature, given = int(rng.integers(-1, n)), wild * rng.normal(size=2)
+        sigma, given_sigma = (wild * rng.random(2)).tolist()
+        otherwise = wild * rng.normal(size=2)
+        groups = [Group((0, 1), share, otherwise, sigma, feature, given, given_sigma)]
     order = rng.permutation(n).tolist()
     cuts = [QuadricCut(1, tuple(order[:2]), tuple(order[2:4])), QuadricCut(-3, (order[0],), ())]
     nothing = np.zeros(0, dtype=np.int64)
