@@ -123,7 +123,9 @@ def mixture(claims, j):
         found = re.findall(r"feature (\d+) \(([\d.]+) %\)", parts)
         claims.say(len(found) == min(3, len(slopes)), "three parts")
         for d, share in found:
-            claims.near(float(share), 100 * slopes[int(d)] / slopes.sum(), f"part {d}", 0.5)
+            claims.near(
+                float(share), 100 * slopes[int(d)] / max(slopes.sum(), 1e-12), f"part {d}", 0.5
+            )
         least = min(slopes[int(d)] for d, _ in found)
         rest = np.delete(slopes, [int(d) for d, _ in found])
         claims.say(not len(rest) or rest.max() <= least * 1.02, "the largest parts")
