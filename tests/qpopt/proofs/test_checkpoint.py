@@ -18,22 +18,10 @@ from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.driver import Proof
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
+from tests.qpopt.proofs.interrupting import interrupted_after
 
 SLOWLY = {"enumerate": False, "hand_over": False}
 """Options that leave a proof to bounds and branching."""
-
-
-def interrupted_after(count):
-    """Progress that interrupts the solve at its `count`-th message after a bound is known."""
-    left = [count]
-
-    def interrupt(event):
-        if event.point.gap is not None:
-            left[0] -= 1
-            if left[0] < 0:
-                raise KeyboardInterrupt
-
-    return interrupt
 
 
 @settings(max_examples=25)

@@ -29,7 +29,7 @@ from qpopt.relaxations.step import Step, decide
 from qpopt.verification.certificate_check import Claim, End, Split, checked
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force
-from tests.qpopt.proofs.test_checkpoint import interrupted_after
+from tests.qpopt.proofs.interrupting import interrupted_after
 
 BRANCHING = {"search_seconds": 0.0, "enumerate": False}
 """Options that leave a proof to bounds and branching."""

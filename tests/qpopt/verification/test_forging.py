@@ -18,18 +18,10 @@ from qpopt.cuts.thresholds import Group
 from qpopt.relaxations.step import Step
 from qpopt.verification.certificate_check import End, Split
 from tests.brute_force import brute_force
+from tests.qpopt.verification.forgeries import mutated_json, proves_nothing_false
 
 SCALES = (1.0, 2.0**-40, 2.0**30)
 N_CASES = 9
-
-
-def proves_nothing_false(instance, certificate, best):
-    """Whether a certificate is refused, or proves a bound that holds."""
-    try:
-        proven = check_certificate(instance, certificate)
-    except InvalidCertificate as error:
-        return str(error).endswith(".")
-    return proven >= best - 4 * np.spacing(abs(best))
 
 
 @cache
@@ -247,23 +239,6 @@ def saved(folder):
     case(1)[2].save(path)
     with np.load(path) as archive:
         return dict(archive)
-
-
-JSON_VALUES = st.sampled_from(
-    [None, True, False, 0, -1, 2**70, 1e400, float("nan"), "", "1.5", [], {}, [[]], [True, False]]
-)
-
-
-@st.composite
-def mutated_json(draw, value):
-    """Draw a JSON value that differs from another somewhere inside."""
-    if isinstance(value, dict) and value and draw(st.integers(0, 3)):
-        key = draw(st.sampled_from(sorted(value)))
-        return {**value, key: draw(mutated_json(value[key]))}
-    if isinstance(value, list) and value and draw(st.integers(0, 3)):
-        place = draw(st.integers(0, len(value) - 1))
-        return [*value[:place], draw(mutated_json(value[place])), *value[place + 1 :]]
-    return draw(JSON_VALUES)
 
 
 @settings(max_examples=150)

@@ -26,7 +26,7 @@ from qpopt.verification import certificate_check
 from qpopt.verification.certificate_check import Claim, End, Split, checked
 from qpopt.verification.step_bounds import step_bounds
 from tests.brute_force import brute_force
-from tests.qpopt.verification.test_forging import mutated_json, proves_nothing_false
+from tests.qpopt.verification.forgeries import mutated_json, proves_nothing_false
 
 MADE = (("clustered", 0, 1.0), ("uniform", 2, 2.0**-40), ("uniform", 3, 3.0**30))
 """Structure, seed and scale of the instances."""
