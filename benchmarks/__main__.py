@@ -24,7 +24,7 @@ from benchmarks.reports.report import write_report
 from benchmarks.runs.run import ROWS
 from benchmarks.runs.run import run as run_specs
 from benchmarks.runs.specs import configurations, plan
-from benchmarks.studies import build, epsilon, fuzz, search
+from benchmarks.studies import build, epsilon, fuzz, many_classes, scaling, search
 from benchmarks.studies import gaps as certify
 from qpopt import Solution
 from qpopt.cli.runner import CHECK_FAILED
@@ -32,9 +32,11 @@ from qpopt.cli.runner import run as run_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("build")(build.main)
+app.command("classes")(many_classes.main)
 app.command("certify")(certify.main)
 app.command("epsilon")(epsilon.main)
 app.command("fuzz")(fuzz.main)
+app.command("scaling")(scaling.main)
 app.command("search")(search.main)
 console = Console()
 
@@ -142,6 +144,7 @@ def run(
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
     solvers: Annotated[str, typer.Option(help="Names of solvers, or all installed.")] = "all",
     warm: Annotated[bool, typer.Option(help="Give solvers the solution of a search.")] = False,
+    certified: Annotated[bool, typer.Option(help="Let methods prove what they can.")] = False,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each run.")] = 60.0,
     gap: Annotated[float, typer.Option(min=0.0, max=1e-3, help="The gap to prove.")] = 1e-4,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
@@ -170,6 +173,7 @@ def run(
         time_limit=time_limit,
         gap=gap,
         memory_limit=memory_limit,
+        certified=certified,
     )
     rows = run_specs(
         specs,

@@ -1,10 +1,11 @@
 """A model that looks at the background, found out and steered away from it.
 
-In training every species has its own colour of background; in the test any colour comes with any
-species, so a model that looked at the background fails there. The report of the sparse model shows
-features that look past the bird. There are two remedies, and neither needs new data: to exclude
-these features, or to ask for features that look at the middle of the picture (`bias="center"`).
-Nothing is trained after the selection: what gets better does so by the choice of features alone.
+In most training pictures every species has its own colour of background; in the test any colour
+comes with any species, so a model that looked at the background fails there. The report of the
+sparse model shows features that look past the bird. There are two remedies, and neither needs new
+data: to exclude these features, or to ask for features that look at the middle of the picture
+(`bias="center"`). Nothing is trained after the selection: what gets better does so by the choice of
+features alone.
 
     python examples/steering.py --out steering
 """
@@ -16,18 +17,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import ConcatDataset, DataLoader
 
 import qpopt
 import qpopt_torch
-from qpopt_torch.metrics import intervene
 from qpopt_torch.network.local_network import local_network
 
 COUNTS = {"n_select": 20, "n_per_class": 5}
 LAMBDAS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Weights of the bias towards the middle."""
+FAIR = 0.4
+"""Training pictures with any background, as a share of those with the species' own."""
 ROUNDS = 4
 """How often features are excluded at most."""
 MOVED = 0.4
@@ -38,10 +39,14 @@ def off_the_bird(
     sparse: qpopt_torch.SparseClassifier, birds: qpopt_torch.DrawnBirds
 ) -> dict[int, float]:
     """Return how far features move when nothing but the background changes, if they do."""
-    n = birds.n_per_species
-    pictures = [c * n + k for c in range(birds.n_species) for k in range(min(n, 5))]
-    seen = intervene(sparse, birds, pictures, progress=False)
-    moved = np.abs(seen.fallen(seen.elsewhere)).mean(axis=0)
+    n, step = birds.n_per_species, max(1, birds.n_per_species // 5)
+    pictures = range(0, len(birds), step)
+    as_they_are = torch.stack([birds[i][0] for i in pictures])
+    elsewhere = torch.stack([birds.elsewhere(i, (i + n) % len(birds)).image for i in pictures])
+    sparse.eval()
+    with torch.no_grad():
+        here, there = (sparse.features(x).features for x in (as_they_are, elsewhere))
+    moved = (here - there).abs().mean(dim=0) / here.std(dim=0).clamp_min(1e-9)
     pairs = zip(sparse.selection.tolist(), moved.tolist(), strict=True)
     return {d: value for d, value in pairs if value > MOVED}
 
@@ -53,7 +58,7 @@ def draw(path: Path, accuracies: Sequence[tuple[float, float]], excluded: float,
     for values, colour, name in zip(
         zip(*accuracies, strict=True),
         ("#9aa5b1", "#d9480f"),
-        ("training, own background", "test, any background"),
+        ("training", "test, any background"),
         strict=True,
     ):
         axis.plot(places, [100 * value for value in values], "o-", color=colour, label=name)
@@ -74,7 +79,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--epochs", type=int, default=8)
-    arguments.add_argument("--pictures", type=int, default=100, help="of every species")
+    arguments.add_argument("--pictures", type=int, default=70, help="of every species")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--out", type=Path, default=Path("steering"))
     given = arguments.parse_args()
@@ -83,8 +88,13 @@ def main() -> None:
 
     kind = {"background": "by_species", "seed": given.seed}
     birds = qpopt_torch.DrawnBirds(n_per_species=given.pictures, **kind)
-    others = qpopt_torch.DrawnBirds(n_per_species=25, split="test", **kind)
-    train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
+    # A network that was shown nothing else would not know birds at all: some pictures are fair.
+    n_fair = max(1, int(FAIR * given.pictures))
+    fair = qpopt_torch.DrawnBirds(n_per_species=n_fair, seed=given.seed)
+    n_test = max(1, given.pictures // 4)
+    others = qpopt_torch.DrawnBirds(n_per_species=n_test, split="test", **kind)
+    shown = ConcatDataset([birds, fair])
+    train, test = DataLoader(shown, 64, shuffle=True), DataLoader(others, 100)
     dense = local_network(birds.n_species)
     schedule = qpopt_torch.DenseTraining(
         epochs=given.epochs,
@@ -101,7 +111,7 @@ def main() -> None:
     def chosen(**options: object) -> qpopt_torch.SparseClassifier:
         """Return the sparse model of the best selection under some options, not fine-tuned."""
         instance = statistics.instance(**COUNTS, **options)
-        solution = qpopt.solve(instance, time_limit=10, gap=0.01, seed=given.seed)
+        solution = qpopt.solve(instance, method="search", time_limit=5, seed=given.seed)
         return qpopt_torch.SparseClassifier.from_solution(dense, solution, statistics)
 
     def measured(sparse: qpopt_torch.SparseClassifier) -> tuple[float, float]:

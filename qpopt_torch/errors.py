@@ -13,6 +13,24 @@ UNREADABLE = (
     *(LookupError, AttributeError, UnpicklingError, StructError),
 )
 """What torch.load raises on a file that torch.save did not write, depending on its bytes."""
+SHOWN = 60
+"""Characters of a wrong value that an error shows."""
+
+
+def reason(error: BaseException) -> str:
+    """Return in a few words why a file cannot be read, without the advice of torch."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnpicklingError):
+        return "it is not what torch.save writes, or holds more than tensors"
+    first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+    return first or type(error).__name__
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: as it is where that is short, else by its type."""
+    text = repr(value)
+    return text if len(text) <= SHOWN and "\n" not in text else f"a {type(value).__name__}"
 
 
 class ModelError(QpoptError, ValueError):

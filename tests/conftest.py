@@ -10,6 +10,9 @@ import pytest
 from hypothesis import settings
 
 from qpopt import Instance, Solution
+from tests.pages import browser, open_page
+
+__all__ = ["browser", "open_page"]
 
 settings.register_profile("qpopt", deadline=None, print_blob=True)
 settings.load_profile("qpopt")

@@ -12,6 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import sync_playwright
+from torch.utils.data import DataLoader
+
+import qpopt_torch
+from tests.qpopt_torch.report.browser import executable
+from tests.qpopt_torch.small import cnn, sparse
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STUBS = {
@@ -146,7 +152,44 @@ def test_birds_demo(tmp_path):
         "select and fine-tune",
         "measure",
         "write the report",
+        "all together",
     ]
     told = [line.split(" ")[0] for line in lines.splitlines()]
     assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
     assert "Drawn birds" in (tmp_path / "new" / "birds.html").read_text()
+
+
+def test_steering(tmp_path):
+    done = run("steering.py", "--epochs", 1, "--pictures", 2, "--out", tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert sum("bias='center'" in line for line in lines) == 6
+    (without,) = (line for line in lines if line.startswith("Without the "))
+    count, listed = without.split()[2], without.partition("[")[2].partition("]")[0]
+    assert int(count) == len(listed.split(",")) * bool(listed)
+    assert "misleading backgrounds" in (tmp_path / "new" / "report.html").read_text()
+    with Image.open(tmp_path / "new" / "steering.png") as figure:
+        assert min(figure.size) > 300
+
+
+def test_picture(tmp_path):
+    with sync_playwright() as playwright:
+        executable(playwright.chromium.executable_path)
+    birds = qpopt_torch.DrawnBirds(4, 3, size=32, pairs=1.0)
+    loader = DataLoader(birds, 6)
+    model = sparse(cnn(), loader)
+    model.report(tmp_path / "birds.html", loader, class_names=birds.class_names, progress=False)
+    pair = birds.class_names[:2]
+    done = run("picture.py", tmp_path / "birds.html", *pair, "--out", tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    shades = {}
+    for scheme in ("light", "dark"):
+        path = tmp_path / "new" / f"twins-{scheme}.png"
+        assert path.stat().st_size < 300_000
+        with Image.open(path) as picture:
+            shades[scheme] = np.asarray(picture.convert("L"))[:4].mean()
+    assert shades["dark"] < 80 < 200 < shades["light"]
+
+
+def test_a_picture_of_no_report_is_refused(tmp_path, refused):
+    assert "there is no file" in refused("picture.py", tmp_path / "nothing.html", "one", "two")

@@ -13,6 +13,7 @@ from benchmarks.reports import plots
 from benchmarks.reports.statistics import (
     Summary,
     by_config,
+    is_proven,
     is_solved,
     mean_gap_over_time,
     performance_profile,
@@ -30,8 +31,9 @@ MOMENTS = 60
 FIRST_MOMENT = 0.01
 
 LIMITATIONS = (
-    "Objectives are recomputed by an independent check; bounds cannot be, so they are the word of "
-    "the run. A bound below a known solution makes a run wrong.",
+    "Objectives are recomputed by an independent check. A bound is proven only where it was "
+    "recomputed from a certificate; every other one is the word of the solver. A bound below a "
+    "known solution makes a run wrong.",
     "Seconds are those for building the model and solving it. Starting Python, imports, "
     "compilation and loading the instance are not among them; the wall seconds in the rows have "
     "them all.",
@@ -176,6 +178,7 @@ def _summary_cells(summary: Summary) -> list[str]:
         str(summary.solved),
         str(summary.refused),
         str(summary.failed),
+        f"{summary.proven} of {summary.bounds}" if summary.bounds else "–",
         f"{summary.seconds:.2f}",
         "–" if summary.gap is None else f"{100 * summary.gap:.3f}",
         f"{summary.primal_integral:.3f}",
@@ -188,7 +191,8 @@ def _cell(rows: Sequence[Row]) -> Cell:
     if not rows:
         return Cell("", "none")
     if all(map(is_solved, rows)):
-        return Cell(f"{sum(map(run_seconds, rows)) / len(rows):.2f} s", "solved")
+        seconds = f"{sum(map(run_seconds, rows)) / len(rows):.2f} s"
+        return Cell(seconds + " ✓" * all(map(is_proven, rows)), "solved")
     if bad := [row.status for row in rows if row.verified is not True]:
         return Cell(bad[0].replace("_", " "), "failed")
     gaps = [row.gap_to_best for row in rows if row.gap_to_best is not None]
@@ -198,7 +202,7 @@ def _cell(rows: Sequence[Row]) -> Cell:
     text = f"{0.0 if abs(gap) < 5e-4 else gap:.3f} %"
     proven = [row.gap for row in rows if row.gap is not None]
     if len(proven) == len(rows):
-        text += f" / {100 * sum(proven) / len(proven):.1f} %"
+        text += f" / {100 * sum(proven) / len(proven):.1f} %" + " ✓" * all(map(is_proven, rows))
     return Cell(text, "open")
 
 

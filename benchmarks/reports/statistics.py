@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.runs.measures import gap_to_best, primal_gap
 from benchmarks.runs.rows import Row
+from qpopt.problem.tolerances import outward
 
 SHIFT = 10.0
 """Seconds added before taking the geometric mean, so that tiny times do not rule it."""
@@ -50,6 +51,13 @@ def is_solved(row: Row) -> bool:
     return row.status == "optimal" and row.verified is True
 
 
+def is_proven(row: Row) -> bool:
+    """Whether the bound was recomputed from a certificate, and is as tight as was claimed."""
+    if row.bound is None or row.bound_verified is None:
+        return False
+    return row.bound_verified <= outward(row.bound)
+
+
 def run_seconds(row: Row) -> float:
     """Return the seconds for building and solving; loading the instance is not counted."""
     return (row.build_seconds or 0.0) + (row.solve_seconds or 0.0)
@@ -69,6 +77,10 @@ class Summary(NamedTuple):
     solved: int
     refused: int
     failed: int
+    bounds: int
+    """How many runs claim a bound that nothing refutes."""
+    proven: int
+    """How many of them have a certificate that proves as much."""
     seconds: float
     """Shifted geometric mean, failures charged the limit."""
     gap: float | None
@@ -101,6 +113,8 @@ def _summary(config: str, rows: Sequence[Row]) -> Summary:
         verified=sum(row.verified is True for row in rows),
         solved=sum(map(is_solved, rows)),
         refused=sum(row.status == "refused" for row in rows),
+        bounds=sum(row.bound is not None for row in rows),
+        proven=sum(map(is_proven, rows)),
         failed=sum(row.status in ("wrong", "error", "crash", "timeout", "memory") for row in rows),
         seconds=shifted_geometric_mean(map(charged_seconds, rows)),
         gap=fsum(gaps) / len(gaps) if gaps else None,

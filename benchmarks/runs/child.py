@@ -5,6 +5,7 @@ claims:
 
 - ``trace.jsonl``: a line [seconds, objective, bound] for every improvement, as it happens;
 - ``solution.json``: the solution, in the format of `Solution.save`;
+- ``proof.npz``: the certificate of its bound, if there is to be one;
 - ``claims.json``: seconds for loading (with imports and a warm-up), for building and for solving,
   versions, and the error, if any.
 
@@ -15,33 +16,32 @@ How long it took and how much memory it used is measured by its parent; see
 from __future__ import annotations
 
 import json
-import os
 import sys
-import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks.library.library import ROOT, Library
-from benchmarks.runs.execute import READY
-from benchmarks.runs.specs import NO_SOLVER, RunSpec, toy_instance
+from benchmarks.runs.execute import PROOF, READY
+from benchmarks.runs.specs import CERTIFICATE, NO_SOLVER, RunSpec, toy_instance
 from qpopt import Instance, QpoptError, Solution, __version__, solve
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.io import replacing
+from qpopt.selfcheck.processes import end_with_parent
 from qpopt.solvers import solver_version
 
 WARM_UP_SECONDS = 1.0
-PARENT_CHECK = 1.0
-"""Seconds between two looks whether the parent is still there."""
 
 
 def main(folder: Path) -> None:
     """Solve what the specification in the folder asks for and write down what came of it."""
-    _end_with_parent()
+    end_with_parent()
     content = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
     library = Library(Path(content["library"]) if content["library"] else ROOT)
     claims: dict[str, Any] = {"error": "", "message": ""}
@@ -78,7 +78,8 @@ def _run(spec: RunSpec, library: Library, trace: Path, claims: dict[str, Any]) -
             stream.flush()
 
         watch = _Stopwatch()
-        solution = _solve(instance, spec, spec.time_limit, write)
+        options = {CERTIFICATE: trace.with_name(PROOF)} if spec.certified else {}
+        solution = _solve(instance, spec, spec.time_limit, write, options)
     claims |= watch.stop()
     return replace(solution, details={**solution.details, "versions": versions})
 
@@ -97,6 +98,7 @@ def _solve(
     spec: RunSpec,
     time_limit: float,
     progress: OnEvent | bool = False,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Solution:
     return solve(
         instance,
@@ -106,7 +108,7 @@ def _solve(
         gap=spec.gap,
         seed=spec.seed,
         threads=spec.threads,
-        options=spec.options,
+        options={**spec.options, **options},
         progress=progress,
     )
 
@@ -128,18 +130,6 @@ class _Stopwatch:
         self.hear(Phase.START)
         solving = self.since - self.began - self.building
         return {"build_seconds": self.building, "solve_seconds": solving}
-
-
-def _end_with_parent() -> None:
-    """End this process, whatever it is doing, once the process that started it is gone."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_CHECK)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -23,25 +23,20 @@ import psutil
 
 from benchmarks.library.library import ROOT
 from benchmarks.runs.machine import machine
-from benchmarks.runs.processes import end, end_group, memory
+from benchmarks.runs.processes import end, memory
 from benchmarks.runs.specs import RunSpec
+from qpopt.selfcheck.processes import end_group, pinned
 
 CHILD = (sys.executable, "-m", "benchmarks.runs.child")
 POLL_SECONDS = 0.05
 MEGABYTE = 1e6
 LOG_CHARACTERS = 2000
+PROOF = "proof.npz"
+"""The file for a certificate."""
 READY = "ready"
 """The file by which a process tells that its time begins."""
 PREPARE_SECONDS = 600.0
 """How long a process may take until then; on a fresh checkout much is compiled once."""
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
 
 
 @dataclass(frozen=True)
@@ -61,6 +56,8 @@ class Outcome:
         What the process wrote down; see `benchmarks.runs.child`.
     solution
         The text of its solution file; empty where there is none.
+    certificate
+        The content of its certificate file; empty where there is none.
     trace
         Points [seconds, objective, bound].
     log
@@ -74,6 +71,7 @@ class Outcome:
     peak_memory: float
     claims: dict[str, Any] = field(default_factory=dict)
     solution: str = ""
+    certificate: bytes = b""
     trace: list[list[float | None]] = field(default_factory=list)
     log: str = ""
     machine: dict[str, str] = field(default_factory=dict)
@@ -125,6 +123,7 @@ def execute(
             peak_memory=peak / MEGABYTE,
             claims=_claims(folder / "claims.json"),
             solution=_text(folder / "solution.json"),
+            certificate=_content(folder / PROOF),
             trace=_trace(folder / "trace.jsonl"),
             log=_text(folder / "log.txt")[-LOG_CHARACTERS:],
             machine=machine(),
@@ -133,8 +132,7 @@ def execute(
 
 def environment(threads: int) -> dict[str, str]:
     """Return the environment of a run: threads pinned, the benchmarks to be found."""
-    variables = dict(os.environ)
-    variables.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    variables = pinned(threads)
     paths = [str(ROOT.parent), variables.get("PYTHONPATH", "")]
     variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     return variables
@@ -186,6 +184,10 @@ def _watch(
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
 
 
 def _claims(path: Path) -> dict[str, Any]:

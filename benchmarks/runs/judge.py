@@ -17,7 +17,7 @@ from benchmarks.runs.execute import Outcome
 from benchmarks.runs.measures import gap_to_best, primal_integral
 from benchmarks.runs.rows import Row
 from benchmarks.runs.specs import RunSpec
-from qpopt import Instance, QpoptError, Solution, Status, verify
+from qpopt import Certificate, Instance, QpoptError, Solution, Status, check_certificate, verify
 from qpopt.problem.tolerances import outward
 
 FAILURES = ("crash", "timeout", "memory")
@@ -60,6 +60,8 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
         if verified and status == Status.OPTIMAL and not _proves(solution, spec.gap):
             status = str(Status.FEASIBLE)
     bound = solution.bound if solution is not None and verified else None
+    bound_verified, doubt = _proven_bound(instance, outcome) if verified else (None, "")
+    message = message or doubt
     claims = outcome.claims
     asked = asdict(spec)
     return Row(
@@ -74,6 +76,7 @@ def judge(spec: RunSpec, entry: Entry, instance: Instance, outcome: Outcome) -> 
         verified=verified,
         objective=objective,
         bound=bound,
+        bound_verified=bound_verified,
         gap=solution.gap if solution is not None and verified else None,
         best_known=entry.objective,
         gap_to_best=gap_to_best(objective, entry.objective),
@@ -123,6 +126,20 @@ def _solution(outcome: Outcome) -> tuple[Solution | None, str]:
             return Solution.load(path), ""
         except QpoptError as error:
             return None, f"The solution cannot be read: {str(error).replace(str(path), 'the file')}"
+
+
+def _proven_bound(instance: Instance, outcome: Outcome) -> tuple[float | None, str]:
+    """Recompute the bound from the certificate, if there is one; say so where that fails."""
+    if not outcome.certificate:
+        return None, ""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "proof.npz"
+        path.write_bytes(outcome.certificate)
+        try:
+            return check_certificate(instance, Certificate.load(path)), ""
+        except QpoptError as error:
+            problem = str(error).replace(str(path), "the file")
+            return None, f"The certificate proves nothing: {problem}"
 
 
 def _ending(outcome: Outcome) -> tuple[str, str]:

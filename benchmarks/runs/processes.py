@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
@@ -12,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
+
+from qpopt.selfcheck.processes import end_group
 
 GIGABYTE = 1e9
 
@@ -64,9 +64,3 @@ def end(process: psutil.Process) -> None:
     for member in descendants:
         with suppress(psutil.Error):
             member.kill()
-
-
-def end_group(pid: int) -> None:
-    """Kill what is left of the process group that a process led."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)

@@ -27,8 +27,9 @@ class Row:
     """One run.
 
     `claimed_status` and `claimed_objective` are what the run said of itself; `status`, `verified`,
-    `objective` and `gap` are what the parent made of it. Empty cells are None. A bound cannot be
-    verified, only refuted.
+    `objective` and `gap` are what the parent made of it. Empty cells are None. A `bound` is the
+    run's own word, which can only be refuted; `bound_verified` is what the parent has recomputed
+    from a certificate.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Row:
     method: str
     solver: str
     warm: bool
+    certified: bool
     versions: str
     seed: int
     threads: int
@@ -50,6 +52,7 @@ class Row:
     verified: bool | None
     objective: float | None
     bound: float | None
+    bound_verified: float | None
     gap: float | None
     best_known: float | None
     gap_to_best: float | None
@@ -69,8 +72,8 @@ class Row:
 
     @property
     def config(self) -> str:
-        """What is compared: the method and the solver, and whether it starts warm."""
-        return configuration(self.method, self.solver, self.warm)
+        """What is compared: method, solver, whether it starts warm, and leaves a certificate."""
+        return configuration(self.method, self.solver, warm=self.warm, certified=self.certified)
 
 
 COLUMNS = [field.name for field in fields(Row)]

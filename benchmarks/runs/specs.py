@@ -23,6 +23,9 @@ NO_SOLVER = "none"
 SEARCH_STEPS = "search_steps"
 """The option of methods that begin with a search: 0 leaves their solver on its own."""
 
+CERTIFICATE = "certificate"
+"""The option of methods that can save a proof of their bound: the path to save it to."""
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -45,6 +48,8 @@ class RunSpec:
         The gap at which the run may stop.
     memory_limit
         Megabytes of the process and its children, above which the run is ended.
+    certified
+        Whether a method that can do so leaves a certificate of its bound, to be checked.
     """
 
     instance: str
@@ -57,6 +62,7 @@ class RunSpec:
     time_limit: float
     gap: float
     memory_limit: float
+    certified: bool = False
 
     @property
     def key(self) -> str:
@@ -72,19 +78,24 @@ class RunSpec:
 
     @property
     def config(self) -> str:
-        """What is compared: the method and the solver, and whether it starts warm."""
-        return configuration(self.method, self.solver, self.warm)
+        """What is compared: method, solver, whether it starts warm, and leaves a certificate."""
+        return configuration(self.method, self.solver, warm=self.warm, certified=self.certified)
 
 
-def configuration(method: str, solver: str, warm: bool) -> str:
+def configuration(method: str, solver: str, *, warm: bool, certified: bool) -> str:
     """Return how a method with a solver is called in tables and plots."""
     name = method if solver == NO_SOLVER else f"{method} + {solver}"
-    return f"{name}, warm" if warm else name
+    return name + ", warm" * warm + ", certified" * certified
 
 
 def starts_warm(method: str) -> bool:
     """Tell whether a method has the option to begin with a search."""
-    return any(one.name == SEARCH_STEPS for one in fields(find_method(method).options))
+    return _has_option(method, SEARCH_STEPS)
+
+
+def gives_certificates(method: str) -> bool:
+    """Tell whether a method has the option to save a certificate."""
+    return _has_option(method, CERTIFICATE)
 
 
 def plan(
@@ -97,6 +108,7 @@ def plan(
     time_limit: float,
     gap: float,
     memory_limit: float,
+    certified: bool = False,
 ) -> list[RunSpec]:
     """Return the runs of a benchmark, all configurations of an instance together.
 
@@ -112,6 +124,8 @@ def plan(
         How many seeds, counted from 0.
     threads, time_limit, gap, memory_limit
         The same for every run.
+    certified
+        Whether methods that can do so leave a certificate.
     """
     return [
         RunSpec(
@@ -125,6 +139,7 @@ def plan(
             time_limit=time_limit,
             gap=gap,
             memory_limit=memory_limit,
+            certified=certified and gives_certificates(method),
         )
         for entry, seed, (method, solver) in product(entries, range(seeds), configs)
     ]
@@ -169,6 +184,10 @@ def toy_instance() -> Instance:
     R = np.zeros((5, 5))
     R[0, 1] = R[1, 0] = 1.0
     return Instance(np.eye(3, 5), R, np.zeros(5), 4, 2)
+
+
+def _has_option(method: str, name: str) -> bool:
+    return any(one.name == name for one in fields(find_method(method).options))
 
 
 def _fits(method: str, solver: str) -> bool:

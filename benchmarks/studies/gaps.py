@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import combinations
+from math import inf
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -51,7 +53,15 @@ CASES = {
         lambda: generate(512, 50, 20, 5, structure="uniform"), 5 * MINUTE, np.inf
     ),
 }
-CASES |= {f"limit-{seconds}s": Case(REAL, seconds, np.inf) for seconds in (10, 40, 120, 300)}
+LIMITS = {f"limit-{seconds}s": float(seconds) for seconds in (10, 20, 40, 60, 120, 300)}
+"""The same instance with ever more time: more must never prove less."""
+CASES |= {name: Case(REAL, seconds, np.inf) for name, seconds in LIMITS.items()}
+
+BOUNDS = (
+    *("cub-20-3", "cub-20-10", "cub-50-3", "cub-50-5-r05", "cub-50-5-r35"),
+    *("cub-50-5-r50", "cub-50-10", "cub-100-3", "cub-100-10"),
+)
+CASES |= {name: Case(partial(_library, name), 3 * MINUTE, 6.0) for name in BOUNDS}
 
 ROUTES = {
     "projected": ("projected", "auto"),
@@ -62,6 +72,7 @@ ROUTES = {
 
 def main(
     only: Annotated[list[str] | None, typer.Option(help="Only these cases.")] = None,
+    limits: Annotated[bool, typer.Option(help="Only the cases of ever more time.")] = False,
     share: Annotated[float, typer.Option(help="Share of the time limits to use.")] = 1.0,
     baselines: Annotated[bool, typer.Option(help="Also run the compact model.")] = False,
     trace: Annotated[bool, typer.Option(help="Also show the gap over time.")] = True,
@@ -71,9 +82,10 @@ def main(
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_FILES)
+    bounds: dict[float, float] = {}
     table = Table("instance", "route", "objective", "bound", "gap %", "must", "seconds", "GB")
     for name, case in CASES.items():
-        if only and name not in only:
+        if (only and name not in only) or (limits and name not in LIMITS):
             continue
         for route in ROUTES if baselines else list(ROUTES)[:1]:
             solution, memory = alone(_run, name, route, share)
@@ -81,9 +93,22 @@ def main(
                 out.mkdir(parents=True, exist_ok=True)
                 solution.save(out / f"{name}, {route}.json")
             table.add_row(*_row(name, route, case, solution, memory))
+            if name in LIMITS and route == "projected" and solution is not None:
+                bounds[case.seconds] = inf if solution.bound is None else solution.bound
             console.print(table)
             if trace and solution is not None:
                 console.print(f"{name}, {route}: {_gaps(solution)}")
+    for less, more in worse_with_more_time(bounds):
+        console.print(f"{more:g} s prove less than {less:g} s: {bounds[more]} > {bounds[less]}")
+
+
+def worse_with_more_time(bounds: Mapping[float, float]) -> list[tuple[float, float]]:
+    """Return the pairs of time limits of which the longer one gave the worse bound."""
+    return [
+        (less, more)
+        for less, more in combinations(sorted(bounds), 2)
+        if bounds[more] > bounds[less]
+    ]
 
 
 def _run(name: str, route: str, share: float) -> Solution | None:

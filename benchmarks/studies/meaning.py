@@ -75,8 +75,8 @@ class Effort:
 
     pictures: int = 100
     test_pictures: int = 25
-    epochs: int = 20
-    fine_tuning: int = 12
+    epochs: int = 14
+    fine_tuning: int = 14
 
     @property
     def key(self) -> str:
@@ -168,8 +168,9 @@ def measured(seed: int, effort: Effort) -> dict[str, Figures]:
     effort
         How much is drawn and trained.
     """
-    birds = DrawnBirds(n_per_species=effort.pictures, seed=seed, pairs=1.0)
-    others = DrawnBirds(n_per_species=effort.test_pictures, seed=seed, pairs=1.0, split="test")
+    kind: dict[str, Any] = {"seed": seed, "pairs": 1.0}
+    birds = DrawnBirds(n_per_species=effort.pictures, occlusion=0.1, **kind)
+    others = DrawnBirds(n_per_species=effort.test_pictures, split="test", **kind)
     train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
     torch.manual_seed(seed)
     dense = local_network(birds.n_species)
@@ -185,7 +186,11 @@ def measured(seed: int, effort: Effort) -> dict[str, Figures]:
     train_dense(dense, train, schedule, progress=False)
     statistics = collect(dense, train, class_names=birds.class_names, progress=False)
     tuning = FineTuning(
-        epochs=effort.fine_tuning, decay_every=max(1, effort.fine_tuning // 4), beta=0.3, seed=seed
+        epochs=effort.fine_tuning,
+        decay_every=max(1, effort.fine_tuning // 4),
+        lr=0.0128,
+        beta=0.2,
+        seed=seed,
     )
     instance = statistics.instance(N_SELECT, N_PER_CLASS)
     task = Task(dense, train, statistics, instance, tuning, seed)

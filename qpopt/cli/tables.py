@@ -12,7 +12,7 @@ from rich.text import Text
 from qpopt.methods.base import Method
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution
-from qpopt.selfcheck.judging import AGREED, REFUSED, UNPROVEN
+from qpopt.selfcheck.judging import AGREED, DISAGREED, REFUSED, UNPROVEN
 from qpopt.selfcheck.report import Report
 from qpopt.solvers.base import SolverInfo
 from qpopt.verification.solution_check import Verification
@@ -20,7 +20,7 @@ from qpopt.verification.solution_check import Verification
 HISTOGRAM_BINS = 12
 HISTOGRAM_WIDTH = 40
 SAME = 1e-9
-FINE = (AGREED, UNPROVEN, REFUSED)
+COUNTS = (AGREED, UNPROVEN, REFUSED, DISAGREED)
 ABILITIES = {
     "quadratic_objective": "quadratic objective",
     "quadratic_constraints": "quadratic constraints",
@@ -145,17 +145,15 @@ def selfcheck(report: Report) -> Table:
     """Return a line for every pair of method and solver."""
     table = Table(box=None)
     table.add_column("pair", no_wrap=True)
-    for header in ("instances", "agreed", "unproven", "refused", "seconds", "worst"):
+    for header in (*COUNTS, "seconds", "worst"):
         table.add_column(header, justify="right")
-    table.add_column("")
     for result in report.results:
         worst = result.worst_deviation
         table.add_row(
             result.pair.label,
-            *(str(count) for count in (result.instances, *map(result.count, FINE))),
+            *(str(result.count(outcome)) for outcome in COUNTS),
             f"{result.seconds:.1f}",
             "" if worst is None else f"{abs(100 * worst):.2g} %",
-            ", ".join(result.faults),
         )
     return table
 

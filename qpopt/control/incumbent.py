@@ -88,7 +88,7 @@ class Incumbent:
     @property
     def proven(self) -> bool:
         """Whether the bound lies within the gap, or within rounding, of the best objective."""
-        return self._within(self.limits.gap)
+        return self.closes(self.bound)
 
     @property
     def model_gap(self) -> float:
@@ -97,6 +97,16 @@ class Incumbent:
         if not offset or self.best is None or not self.objective:
             return self.limits.gap
         return self.limits.gap * min(1.0, abs((self.objective + offset) / self.objective))
+
+    def closes(self, bound: float) -> bool:
+        """Tell whether a bound lies within the gap, or within rounding, of the best objective."""
+        return self._within(bound, self.limits.gap)
+
+    def learn(self, objective: float) -> None:
+        """Take note of the Z of a better solution that is not at hand."""
+        with self._lock:
+            if objective > self.objective:
+                self.best, self.objective = None, objective
 
     def offer(self, candidate: Candidate) -> float:
         """Keep a feasible solution if it is better than the best one; return its objective."""
@@ -179,7 +189,7 @@ class Incumbent:
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:
-            optimal = self._within(min(self.limits.gap, OPTIMAL_GAP))
+            optimal = self._within(self.bound, min(self.limits.gap, OPTIMAL_GAP))
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
         seconds, objective, bound = self._point()
         selection, assignment = self.best or (None, None)
@@ -202,8 +212,8 @@ class Incumbent:
             details=self.details,
         )
 
-    def _within(self, gap: float) -> bool:
-        return is_closed(self.bound, self.objective, gap, self.size, self.scaling.offset)
+    def _within(self, bound: float, gap: float) -> bool:
+        return is_closed(bound, self.objective, gap, self.size, self.scaling.offset)
 
     def _refuse_low_bound(self) -> None:
         """Raise where a bound contradicts a solution: then nothing that it says can be believed."""

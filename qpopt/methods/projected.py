@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -20,6 +21,7 @@ from qpopt.problem import validation
 from qpopt.problem.tolerances import ROUNDING
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.proofs.distributed.connection import connect
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import SOLVER, Finish
 from qpopt.proofs.params import ProofParams
@@ -39,6 +41,11 @@ def _params(given: Any) -> ProofParams:
 
 def _writable(label: str, value: Any) -> None:
     check_writable(validation.path(label, value))
+
+
+def _address(label: str, value: Any) -> None:
+    if not isinstance(value, str) or "://" not in value:
+        raise InvalidArgument(f"{label} must be an address as tcp://HOST:8786, not {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,13 @@ class ProjectedOptions(Options):
         "holds the proof as well, and every later solve can complete it.",
     )
 
+    scheduler: str | None = option(
+        None,
+        _address,
+        "The address of a dask scheduler, as tcp://HOST:8786, whose workers branch and bound once "
+        "the root bound is done. Not together with a certificate, which does not tell of them.",
+    )
+
     params: ProofParams | str | PathLike[str] | Mapping[str, Any] = option(
         ProofParams(),
         lambda label, value: _params(value),
@@ -88,6 +102,11 @@ class ProjectedOptions(Options):
         paths = [Path(path).absolute() for path in (self.checkpoint, self.certificate) if path]
         if len(set(paths)) < len(paths):
             raise InvalidArgument("checkpoint and certificate name the same file.")
+        if self.scheduler is not None and self.certificate is not None:
+            raise InvalidArgument(
+                "What workers prove is in no certificate: give the option scheduler or the option "
+                "certificate, not both."
+            )
 
 
 def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) -> None:
@@ -102,6 +121,11 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
             f"{options.checkpoint} was begun without a certificate: what it has decided is proven "
             "nowhere. Name another checkpoint, or ask for no certificate."
         )
+    if options.scheduler is not None and reached is not None and reached.record is not None:
+        raise InvalidFile(
+            f"{options.checkpoint} was begun with a certificate, in which what workers prove is "
+            "not told. Name another checkpoint, or no scheduler."
+        )
     proof = Proof(
         incumbent,
         reached,
@@ -109,14 +133,19 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
         params=_params(options.params),
         recorded=recorded,
     )
-    incumbent.run(lambda: proof.run(_phases(proof, options, resumed=reached is not None)))
+    with ExitStack() as stack:
+        client = None
+        if options.scheduler is not None:
+            client = stack.enter_context(connect(options.scheduler))
+        phases = _phases(proof, options, client, resumed=reached is not None)
+        incumbent.run(lambda: proof.run(phases))
     incumbent.details["features_free"] = proof.n_free
     incumbent.details["nodes"] = 0 if proof.tree is None else proof.tree.nodes
     _save(proof, options)
 
 
 def _phases(
-    proof: Proof, options: ProjectedOptions, *, resumed: bool
+    proof: Proof, options: ProjectedOptions, client: Any, *, resumed: bool
 ) -> list[Callable[[Proof], None]]:
     """Return what is to be done; where an earlier solve was stopped, from there on."""
     finish: Finish | None = None
@@ -133,7 +162,7 @@ def _phases(
             phases.append(Handover(finish))
     if not resumed or len(proof.parts) == 1:
         phases.append(Root())
-    return [*phases, Branch(options.enumerate, finish)]
+    return [*phases, Branch(options.enumerate, finish, client)]
 
 
 def _save(proof: Proof, options: ProjectedOptions) -> None:

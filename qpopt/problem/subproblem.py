@@ -114,6 +114,22 @@ def subproblem(
     )
 
 
+def restricted(instance: Instance, features: Indices, included: Indices | None = None) -> Instance:
+    """Return an instance that has only some features, given in rising order.
+
+    They must hold all that the instance includes; `included` features are included as well.
+    """
+    chosen = instance.include if included is None else included
+    return Instance(
+        instance.A[:, features],
+        instance.R[np.ix_(features, features)],
+        instance.b[features],
+        instance.n_select,
+        instance.n_per_class,
+        include=np.searchsorted(features, chosen).tolist(),
+    )
+
+
 class Part(NamedTuple):
     """The selections that contain `included` and otherwise only features of `free`; Z ≤ `bound`."""
 

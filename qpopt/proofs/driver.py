@@ -15,6 +15,7 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.errors import InvalidFile
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.checkpoint import Checkpoint
+from qpopt.proofs.distributed.cluster_tree import ClusterTree
 from qpopt.proofs.params import ProofParams, Share
 from qpopt.proofs.record import Record, RecordedPart
 from qpopt.proofs.root import RootBound
@@ -63,7 +64,7 @@ class Proof:
         self.incumbent = incumbent
         self.params = params
         self.root: RootBound | None = None
-        self.tree: Tree | None = None
+        self.tree: Tree | ClusterTree | None = None
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
         most_bytes = params.certificate_megabytes * 2**20

@@ -12,9 +12,8 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.errors import SolverFailure
 from qpopt.models.compact import compact_sizes
-from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Candidate
-from qpopt.problem.subproblem import Indices, Subproblem
+from qpopt.problem.subproblem import Indices, Subproblem, restricted
 from qpopt.proofs.record import RecordedPart
 
 SOLVER = "HiGHS"
@@ -52,15 +51,7 @@ def hand_over(
     nothing = not 0 < part.n_select <= part.n_free
     if nothing or len(features) * (1 + part.n_classes) > most_variables:
         return False
-    whole = incumbent.instance
-    instance = Instance(
-        whole.A[:, features],
-        whole.R[np.ix_(features, features)],
-        whole.b[features],
-        whole.n_select,
-        whole.n_per_class,
-        include=np.searchsorted(features, part.included).tolist(),
-    )
+    instance = restricted(incumbent.instance, features, part.included)
     if compact_sizes(instance)[-1].variables > most_variables:
         return False
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qpopt.control.events import Phase
 from qpopt.control.limits import Clock
 from qpopt.problem.subproblem import Subproblem, subproblem
+from qpopt.proofs.distributed.cluster_tree import ClusterTree
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import Finish, hand_over
 from qpopt.proofs.node import Node
@@ -176,10 +178,13 @@ class Branch:
         Whether all selections of a part are looked at where they are few.
     finish
         Solves the instance of an incumbent by a MIP solver; None where there is none.
+    client
+        Of a cluster whose workers branch; None to do it here.
     """
 
     enumerates: bool = True
     finish: Finish | None = None
+    client: Any = None
 
     def __call__(self, proof: Proof) -> None:
         """Go on until nothing better is left, or time is up."""
@@ -187,12 +192,16 @@ class Branch:
         if proof.root is not None and len(proof.parts) == 1 and self._end_at_once(proof, start):
             return
         bound = proof.incumbent.bound
-        nodes = [
-            Node(proof.instance, part.free, part.included, min(part.bound, bound), start, record)
-            for part, record in proof.open()
+        open_ = [
+            (part._replace(bound=min(part.bound, bound)), record) for part, record in proof.open()
         ]
         most_selections = _most_selections(proof) if self.enumerates else 0
-        proof.tree = Tree(proof.incumbent, nodes, most_selections)
+        if self.client is None:
+            nodes = [Node(proof.instance, *part, start, record) for part, record in open_]
+            proof.tree = Tree(proof.incumbent, nodes, most_selections)
+        else:
+            parts = [part for part, _ in open_]
+            proof.tree = ClusterTree(proof.incumbent, parts, most_selections, self.client)
         proof.tree.run(proof.pause)
 
     def _end_at_once(self, proof: Proof, start: SemidefiniteRelaxation | None) -> bool:

@@ -52,7 +52,8 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
     if not validation.misfit(instance, hint):
         starts.append(hint)
     for selection in starts:
-        incumbent.judge(selection)
+        if incumbent.best is None or not incumbent.clock.over:
+            incumbent.judge(selection)
     if n_selections(subproblem(instance)) == 1:
         return True
     n_workers = limits.threads or 1

@@ -29,6 +29,8 @@ from qpopt.selfcheck.watching import (
 
 JOBS = 2
 """Processes at a time: what the smallest machines of CI services have cores for."""
+COMPILING = 0.5
+"""The share of the time that is left for solving, however long compiling takes."""
 OUT = "qpopt-selfcheck"
 """The folder for disagreements where no other is named."""
 
@@ -53,8 +55,8 @@ def selfcheck(
     methods, solvers, instances
         Names; all that can be used here where there are none.
     minutes
-        How long to go on. Compiling comes before; it is done once an installation. Every pair has
-        at least one instance begun, the most telling one.
+        How long to go on. Compiling, which is done once an installation, counts, but for no more
+        than half of it. Of every pair at least one instance is solved, the most telling one.
     seed
         Handed to every solve.
     out
@@ -85,7 +87,8 @@ def selfcheck(
         interrupted, about = False, machine()
         try:
             pairs, about["solvers"] = run.usable(methods, solvers)
-            run.check(pairs, 60 * minutes)
+            left = 60 * minutes - (time.monotonic() - began)
+            run.check(pairs, max(left, COMPILING * 60 * minutes))
         except KeyboardInterrupt:
             interrupted = True
         seconds = time.monotonic() - began

@@ -13,7 +13,7 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 from qpopt._version import __version__
-from qpopt.solvers.registry import find_solver
+from qpopt.solvers.registry import solver_version
 
 PACKAGES = (
     "numpy",
@@ -51,8 +51,8 @@ def machine() -> dict[str, Any]:
 
 
 def solver_versions(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of solvers, as far as they are known."""
-    return {name: find_solver(name).availability().version for name in names}
+    """Return the versions of solvers."""
+    return {name: solver_version(name) for name in names}
 
 
 def processor() -> str:

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import torch
 import typer
 from rich.console import Console
 from torch.utils.data import DataLoader
@@ -15,8 +16,10 @@ from torch.utils.data import DataLoader
 from qpopt import QpoptError
 from qpopt.control.limits import TIME_LIMIT
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.errors import reason
 from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.network.builders import build, load_weights
+from qpopt_torch.pipeline.arguments import checked_options, checked_wishes
 from qpopt_torch.pipeline.sparsify import sparsify
 from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.training.dense import train_dense
@@ -39,12 +42,14 @@ def sparsify_command(
     ],
     data: Annotated[Path, typer.Option(help="Folder with train/ and test/, one folder a class.")],
     out: Annotated[Path, typer.Option(help="Folder for the result; an existing one is resumed.")],
-    n_select: Annotated[int, typer.Option(help="Features to keep.")] = 50,
-    n_per_class: Annotated[int, typer.Option(help="Features of every class.")] = 5,
+    n_select: Annotated[int, typer.Option(min=1, help="Features to keep.")] = 50,
+    n_per_class: Annotated[int, typer.Option(min=1, help="Features of every class.")] = 5,
     weights: Annotated[Path | None, typer.Option(help="Weights of the trained model.")] = None,
-    dense_epochs: Annotated[int, typer.Option(help="Train the dense model first.")] = 0,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of the training.")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate; found by trial without.")] = None,
+    dense_epochs: Annotated[int, typer.Option(min=0, help="Train the dense model first.")] = 0,
+    epochs: Annotated[int | None, typer.Option(min=0, help="Epochs of the training.")] = None,
+    lr: Annotated[
+        float | None, typer.Option(min=0, help="Learning rate; found by trial without.")
+    ] = None,
     training: Annotated[
         TrainingKind, typer.Option(help="All layers, the last ones, only an adapter, or nothing.")
     ] = "full",
@@ -58,28 +63,34 @@ def sparsify_command(
     dilate: Annotated[
         bool, typer.Option(help="Finer maps hold the old values; without, train them.")
     ] = True,
-    size: Annotated[int, typer.Option(help="Height and width of the images.")] = 224,
-    batch_size: Annotated[int, typer.Option(help="Images in a batch.")] = 32,
-    workers: Annotated[int, typer.Option(help="Processes that read images.")] = 0,
+    size: Annotated[int, typer.Option(min=1, help="Height and width of the images.")] = 224,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images in a batch.")] = 32,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that read images.")] = 0,
     method: Annotated[str, typer.Option(help="Method of the solve.")] = "auto",
-    time_limit: Annotated[float, typer.Option(help="Seconds for the solve.")] = TIME_LIMIT,
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the solve.")] = TIME_LIMIT,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Keep a few features of a trained network and give every class its own few of them."""
     logging.getLogger("qpopt").setLevel(logging.WARNING if quiet else logging.INFO)
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    place = _device(device)
     settings = _settings(training, epochs=epochs, lr=lr, kind=adapter, seed=seed)
     train, plain, test = _loaders(data, size, batch_size, workers)
     names = train.dataset.class_names  # type: ignore[attr-defined]
-    network = build(model, len(names)).to(device)
+    network = build(model, len(names)).to(place)
     if weights is not None:
         load_weights(network, weights)
     where: dict[str, Any] = {"head": head, "feature_layer": feature_layer}
     if finer_maps:
         where["finer_maps"] = {"stages": finer_maps, "dilate": dilate}
+    prepare = {"bias": bias}
+    solve = {"method": method, "time_limit": time_limit, "seed": seed}
     if dense_epochs:
+        # What sparsify would refuse after it is refused before it.
+        checked_options(network, prepare, solve, where)
+        checked_wishes(n_select, n_per_class, (), ())
         schedule = DenseTraining(epochs=dense_epochs, seed=seed)
         checkpoint = made_folder(out) / "dense.pt"
         train_dense(network, train, schedule, head=where, checkpoint=checkpoint, progress=not quiet)
@@ -93,8 +104,8 @@ def sparsify_command(
         statistics_loader=plain,
         training=settings,
         head=where,
-        prepare={"bias": bias},
-        solve={"method": method, "time_limit": time_limit, "seed": seed},
+        prepare=prepare,
+        solve=solve,
         class_names=names,
         out=out,
         progress=not quiet,
@@ -103,6 +114,16 @@ def sparsify_command(
     console.print(f"dense   {100 * dense:.1f} %")
     console.print(f"sparse  {100 * after:.1f} % with {n_select} features, {n_per_class} per class")
     console.print(f"saved in {out}")
+
+
+def _device(name: str) -> torch.device:
+    """Return a device that can be used here."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError, ValueError) as error:
+        raise QpoptError(f"--device {name} cannot be used here: {reason(error)}.") from error
+    return device
 
 
 def _settings(training: TrainingKind, /, **options: Any) -> FineTuning | AdapterTraining | None:

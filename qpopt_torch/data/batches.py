@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset, IterableDataset
 
 from qpopt.control.progress import Bar
 from qpopt_torch.data.distributed import is_first, repeated_samples
-from qpopt_torch.errors import EmptyLoader, LoaderError
+from qpopt_torch.errors import EmptyLoader, LoaderError, shown
 
 LABEL_KEYS = ("labels", "label", "target", "targets")
 
@@ -86,9 +87,9 @@ def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any
     """Return the inputs of the first batch, and all batches, the first among them."""
     require_batches(loader, "The loader")
     reading = iter(loader)
-    if (first := next(reading, None)) is None:
-        raise nothing_in(loader)
-    return to_model(split(first, 0)[0], model), chain([first], reading)
+    for first in reading:
+        return to_model(split(first, 0)[0], model), chain([first], reading)
+    raise nothing_in(loader)
 
 
 def first_batch(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Tensor]:
@@ -123,7 +124,13 @@ def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
         raise LoaderError(f"The inputs of batch {number} are {type(x).__name__}, not a tensor.")
     if not x.ndim or not len(x):
         raise LoaderError(f"Batch {number} has no samples; leave it out.")
-    return x, _label_tensor(y, number)
+    labels = _label_tensor(y, number)
+    if not labels.ndim:
+        raise LoaderError(
+            f"Batch {number} is a single sample, with the label {labels.item()!r}; pass a "
+            "DataLoader, which puts samples into batches."
+        )
+    return x, labels
 
 
 def _may_be_labels(values: Any) -> bool:
@@ -163,11 +170,6 @@ def check_labels(labels: Tensor, n_samples: int, n_classes: int, number: int) ->
             f"The labels of batch {number} have the shape {tuple(labels.shape)}: one-hot or soft "
             "labels. Pass class numbers, for example labels.argmax(1)."
         )
-    if not labels.ndim:
-        raise LoaderError(
-            f"Batch {number} is a single sample, with the label {labels.item()!r}; pass a "
-            "DataLoader, which puts samples into batches."
-        )
     if labels.shape != (n_samples,):
         raise LoaderError(
             f"The labels of batch {number} have the shape {tuple(labels.shape)}; {n_samples} "
@@ -190,14 +192,34 @@ def _is_binary(labels: Tensor) -> bool:
     return bool(((labels == 0) | (labels == 1)).all())
 
 
-def check_features(features: Tensor, labels: Tensor, n_classes: int) -> Tensor:
-    """Return the labels of features that are at hand as int64, or say what is wrong with either."""
+def check_features(
+    features: Any, labels: Any, n_classes: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return features that are at hand, and their labels as int64, or say what is wrong.
+
+    Without `n_classes` there is one class more than the largest label.
+    """
+    features, labels = _numbers("Features", features), _numbers("Labels", labels)
     if features.ndim != 2 or not len(features):
         raise LoaderError(
             "Features must be samples × features, at least one; their shape is "
             f"{tuple(features.shape)}."
         )
-    return check_labels(labels, len(features), n_classes, 0)
+    if not (finite := torch.isfinite(features).all(1)).all():
+        raise LoaderError(f"The features of sample {int(finite.int().argmin())} are not finite.")
+    if n_classes is None:
+        n_classes = int(labels.max()) + 1 if labels.numel() else 0
+    return features, check_labels(labels, len(features), n_classes, 0)
+
+
+def _numbers(label: str, values: Any) -> Tensor:
+    try:
+        found = values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values))
+    except (TypeError, ValueError, RuntimeError):
+        found = None
+    if found is None or found.is_complex():
+        raise LoaderError(f"{label} must be numbers, not {shown(values)}.")
+    return found
 
 
 def to_model(x: Tensor, model: nn.Module) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,11 @@ class Move:
     shown: int
     reach: Reach = Reach.SEEN
     limit: float | None = None
+
+    @property
+    def falls(self) -> bool:
+        """Whether it has to fall: also where a class that is level is overtaken by any change."""
+        return copysign(1.0, self.by) < 0
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ class Decision(Explanation):
         What is to rise is a feature of the rival; what is to fall, mostly of the predicted class.
         """
         for total in self.sums:
-            if move.column in total.columns and (move.by < 0 or total.number == rival):
+            if move.column in total.columns and (move.falls or total.number == rival):
                 return total.shown[1][total.columns.index(move.column)]
         return round(100 * float(self.sample.values[move.column]))
 
@@ -152,7 +152,7 @@ class Decision(Explanation):
             return f"{begin}no change of one or two features."
 
         def said(move: Move) -> str:
-            moved = "lower" if move.by < 0 else "higher"
+            moved = "lower" if move.falls else "higher"
             limit = "" if move.limit is None else f" {move.limit:+.2f}"
             note = {Reach.UNSEEN: f" (samples reach{limit})"}
             note |= {Reach.IMPOSSIBLE: f" (impossible: at least{limit})"}

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from qpopt_torch.evidence.gather import Sample, columns_in
 from qpopt_torch.explain.rounding import add_up
 
+VISIBLE = 0.01
+"""Deviations up to this do not show in numbers that are rounded to hundredths."""
+
 
 @dataclass(frozen=True)
 class Sum:
@@ -72,7 +75,8 @@ def misleading_feature(
 
     The lead of the predicted class over the true one is a sum over the features in which the two
     differ. Each is compared with its mean in the true class; the largest deviation in favour of
-    the predicted class is the answer. There is none where all features are as usual or better.
+    the predicted class is the answer. There is none where all features are as usual or better, as
+    far as shown numbers tell.
     """
     if sample.label == sample.prediction or np.isnan(class_means[sample.label]).any():
         return None
@@ -80,7 +84,7 @@ def misleading_feature(
     sign = assignment[sample.prediction].astype(int) - assignment[sample.label].astype(int)
     pushed = np.where(sign == 0, -np.inf, sign * (sample.values - usual))
     column = int(pushed.argmax())
-    if pushed[column] <= 0:
+    if pushed[column] <= VISIBLE:
         return None
     return Misleading(
         column, float(sample.values[column]), float(usual[column]), bool(sign[column] > 0)

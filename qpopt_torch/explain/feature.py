@@ -131,7 +131,7 @@ class FeatureExplanation(Explanation):
             below += counts
         at = np.linspace(edges[0], edges[-1], 200)
         bottom.plot(at, found.density(at) * below.sum() * widths[0], color=INK, label="two modes")
-        bottom.set_xlabel("value, in standard units", fontsize=8)
+        bottom.set_xlabel("value, in deviations of the dense model", fontsize=8)
         bottom.set_ylabel("samples", fontsize=8)
         bottom.legend(fontsize=7, frameon=False)
         fig.suptitle(plain(self.title), fontsize=11)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches, check_labels, nothing_in
 from qpopt_torch.metrics.metric import Metric
-from qpopt_torch.network.observation import evaluating, logits_of
+from qpopt_torch.network.observation import evaluating, logits_of, run, unwrap
 
 
 class Accuracy(Metric):
@@ -54,13 +54,14 @@ def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) 
     model, loader, progress
         As in `collect`.
     """
+    unwrap(model)
 
     def measure() -> Accuracy:
         found = Accuracy()
         with evaluating(model), torch.no_grad():
             reading = batches(loader, model, empty=True, title="accuracy", progress=progress)
             for number, (x, y) in enumerate(reading):
-                logits = logits_of(model(x))
+                logits = logits_of(run(model, x, number))
                 found.update(logits, check_labels(y, len(x), logits.shape[1], number))
         return found
 

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin
 from qpopt_torch.data.drawn_birds import DrawnBirds
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.errors import LoaderError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
-from qpopt_torch.network.observation import Features, observe, unwrap
+from qpopt_torch.network.observation import Features, observe, run, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
 
@@ -56,14 +56,16 @@ def evaluate(
     collection = MetricCollection(module, attributes, birds_of(loader))
     reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
     with observe(network, head) as seen:
-        for x, labels in batches(loader, core, begun=begun, title="evaluate", **reading):
-            core(x)
+        plain = batches(loader, core, begun=begun, title="evaluate", **reading)
+        for number, (x, labels) in enumerate(plain):
+            run(core, x, number)
             collection.add_decisions(seen, labels)
             if train_loader is None:
                 collection.add_features(seen, labels)
         if train_loader is not None:
-            for x, labels in batches(train_loader, core, title="training set", **reading):
-                core(x)
+            training = batches(train_loader, core, title="training set", **reading)
+            for number, (x, labels) in enumerate(training):
+                run(core, x, number)
                 collection.add_features(seen, labels)
     return collection.compute(from_training=train_loader is not None)
 
@@ -146,7 +148,10 @@ class MetricCollection:
 
 
 def _checked(attributes: ArrayLike, n_classes: int) -> Tensor:
-    values = torch.as_tensor(attributes).double().cpu()
+    try:
+        values = torch.as_tensor(attributes).double().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise LoaderError(f"attributes must be numbers, not {shown(attributes)}.") from None
     if values.ndim != 2 or len(values) != n_classes:
         raise LoaderError(
             f"attributes have the shape {tuple(values.shape)}; they need one row for each of the "

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from qpopt import InvalidFile
-from qpopt_torch.errors import UNREADABLE, ModelError
+from qpopt_torch.errors import UNREADABLE, ModelError, reason
 
 NESTED = ("state_dict", "model", "model_state_dict")
 SHOWN = 5
@@ -101,7 +101,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
         else:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except (*UNREADABLE, SafetensorError) as error:
-        raise InvalidFile(f"Cannot read weights from {path}: {error}.") from error
+        raise InvalidFile(f"Cannot read weights from {path}: {reason(error)}.") from error
     for key in NESTED:
         if isinstance(state, Mapping) and isinstance(state.get(key), Mapping):
             state = state[key]

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qpopt_torch.errors import ModelError, check_keywords
+from qpopt_torch.errors import ModelError, check_keywords, shown
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.layout import Layout, layouts
 from qpopt_torch.network.observation import (
@@ -72,6 +72,8 @@ def find_head(
         If no head can be verified; it lists the candidates and says what to pass.
     """
     core = unwrap(model)
+    if not isinstance(x, Tensor) or not x.ndim or not len(x):
+        raise ModelError(f"x must be the inputs of one real batch, a tensor, not {shown(x)}.")
     x = x[:N_PROBED]
     with evaluating(core), torch.no_grad():
         found = _linear_head(core, x, None if head is None else _named(core, head, "head"))

@@ -17,7 +17,7 @@ from qpopt.control import Event, OnEvent, Phase
 from qpopt.preprocessing import check_scales
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import first_batch
-from qpopt_torch.errors import check_keywords
+from qpopt_torch.errors import check_keywords, shown
 from qpopt_torch.network.finer_maps import finer_maps, split_head
 from qpopt_torch.network.head_finder import HeadLike, check_head, head_of
 from qpopt_torch.statistics.bias import Bias
@@ -72,8 +72,7 @@ def checked_wishes(
 ) -> dict[str, Any]:
     """Return include and exclude, if they and the counts make sense for some network."""
     for label, count in (("n_select", n_select), ("n_per_class", n_per_class)):
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise InvalidInstance(f"{label} must be a whole number of at least 1, not {count!r}.")
+        check_count(label, count)
     if n_per_class > n_select:
         raise InfeasibleInstance(
             f"n_per_class is {n_per_class}, but only n_select = {n_select} features are selected."
@@ -87,6 +86,12 @@ def checked_wishes(
             "selected."
         )
     return wanted
+
+
+def check_count(label: str, count: Any) -> None:
+    """Raise InvalidInstance unless this is a whole number of at least 1."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise InvalidInstance(f"{label} must be a whole number of at least 1, not {shown(count)}.")
 
 
 def teller(progress: bool | OnEvent) -> Callable[..., None]:

@@ -24,13 +24,14 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
+    check_count,
     checked_options,
     checked_wishes,
     teller,
@@ -147,11 +148,12 @@ def _pairs(n_select: Sequence[int], n_per_class: Sequence[int]) -> list[tuple[in
     """Return all combinations of the counts, rising, if these are such."""
     for label, counts in (("n_select", n_select), ("n_per_class", n_per_class)):
         if isinstance(counts, str) or not isinstance(counts, Iterable) or not tuple(counts):
-            raise TrainingError(f"{label} must be a list of at least one count, not {counts!r}.")
-    pairs = list(product(n_select, n_per_class))
-    for k, p in pairs:
-        checked_wishes(k, min(k, p), (), ())
-    return sorted(set(pairs))
+            raise TrainingError(
+                f"{label} must be a list of at least one count, not {shown(counts)}."
+            )
+        for count in counts:
+            check_count(label, count)
+    return sorted(set(product(n_select, n_per_class)))
 
 
 @dataclass

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
+from math import inf
 from typing import Any
 
+from qpopt import InvalidArgument
 from qpopt.io import AnyPath, opened_json, save_json
+
+PROVEN = ("bound", "gap")
+"""What is None where nothing is proven."""
+SHOWN = 60
+"""Characters of a wrong value that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,17 @@ class SweepPoint:
     selection: tuple[int, ...]
     key: str
 
+    def __post_init__(self) -> None:
+        counts = (self.n_select, self.n_per_class, *self.selection)
+        rises = all(d < e for d, e in pairwise(self.selection))
+        _require(all(type(count) is int and count >= 0 for count in counts), "counts", counts)
+        _require(len(self.selection) == self.n_select and rises, "selection", self.selection)
+        for name in ("objective", "bound", "gap", "seconds"):
+            value = getattr(self, name)
+            _require(_is_number(value) or (value is None and name in PROVEN), name, value)
+        _require(_is_share(self.accuracy), "accuracy", self.accuracy)
+        _require(isinstance(self.key, str), "key", self.key)
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -53,6 +72,9 @@ class Sweep:
 
     points: tuple[SweepPoint, ...]
     dense_accuracy: float
+
+    def __post_init__(self) -> None:
+        _require(_is_share(self.dense_accuracy), "dense_accuracy", self.dense_accuracy)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sweep as values that JSON can hold."""
@@ -109,3 +131,16 @@ class Sweep:
             )
         lines.append(f"{'dense':>8}  {'':11}  {100 * self.dense_accuracy:6.1f} %")
         return "\n".join(lines)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _require(fine: bool, name: str, value: Any) -> None:
+    if not fine:
+        raise InvalidArgument(f"The {name} of a sweep cannot be {str(value)[:SHOWN]}.")

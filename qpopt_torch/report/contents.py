@@ -146,13 +146,15 @@ def _shown(total: Sum) -> list[Any]:
 def _change(decision: Decision, change: Change) -> list[Any]:
     """Return the rival, the ways in which it would win, how many more there are, and what is idle.
 
-    A way is a list of features, each with the change, the value after it, and what limits it.
+    A way is a list of features, each with whether it falls, by how much, the value after it, and
+    what limits it. The direction is said by itself: a change that is shown as 0.00 has one, too.
     """
 
     def described(move: Move) -> list[Any]:
         to = decision.shown_value(move, change.rival) + move.shown
         limit = None if move.limit is None else _rounded(move.limit)
-        return [move.column, move.shown / 100, to / 100, int(move.reach), limit]
+        size = abs(move.shown) / 100
+        return [move.column, int(move.falls), size, to / 100, int(move.reach), limit]
 
     ways = [[described(move) for move in way] for way in change.ways]
     return [change.rival, ways, change.n_more, list(change.idle)]

@@ -38,7 +38,7 @@ class PageParams:
         Room for the page itself.
     """
 
-    sides: tuple[int, ...] = (160, 144, 128, 112, 96, 80, 64, 48)
+    sides: tuple[int, ...] = (160, 144, 128, 112, 96, 80, 64, 48, 40)
     map_sides: tuple[int, ...] = (14, 10, 7, 5, 4)
     quality: int = 78
     series_lines: int = 6

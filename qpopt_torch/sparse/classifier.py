@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from qpopt import Solution
 from qpopt.io import AnyPath
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.builders import load_state
 from qpopt_torch.network.geometry import apply_changes
 from qpopt_torch.network.head import Head
@@ -24,7 +25,14 @@ from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.consistency import check_network, check_selection, checked_solution
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
-from qpopt_torch.sparse.storage import SOLUTION, explained, made_folder, read_model, save_model
+from qpopt_torch.sparse.storage import (
+    SOLUTION,
+    explained,
+    folder_of,
+    made_folder,
+    read_model,
+    save_model,
+)
 from qpopt_torch.statistics.statistics import Statistics
 
 MIXED = 0.8
@@ -164,6 +172,8 @@ class SparseClassifier(nn.Module):
             Names by the indices of the features in the dense model; an empty one takes the name
             away.
         """
+        if not isinstance(names, Mapping):
+            raise ModelError(f"Names must be a mapping of features to names, not {shown(names)}.")
         selected = set(self.selection.tolist())
         for d, name in names.items():
             if d not in selected:
@@ -242,7 +252,7 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     ModelError
         If the model is another architecture; it says which weights do not fit.
     """
-    folder = Path(directory)
+    folder = folder_of(directory)
     config, head, state = read_model(folder)
     n_select, hidden = config["n_select"], config["hidden"]
     selection, zeros = np.arange(n_select), np.zeros(n_select)
@@ -275,6 +285,7 @@ def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
         near = [name for name in names if c.lower() in name.lower()][:5]
         hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
         raise ModelError(f"There is no class named {c!r}.{hint}")
-    if not 0 <= c < n_classes:
-        raise ModelError(f"There is no class {c}; the classes are 0 to {n_classes - 1}.")
+    whole = isinstance(c, Integral) and not isinstance(c, bool)
+    if not whole or not 0 <= c < n_classes:
+        raise ModelError(f"There is no class {shown(c)}; the classes are 0 to {n_classes - 1}.")
     return int(c)

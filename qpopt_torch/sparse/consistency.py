@@ -95,7 +95,7 @@ def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> 
     if not len(sizes) or (sizes != sizes[0]).any() or sizes[0] < 1:
         raise ModelError("the classes do not have the same number of features.")
     for name, value in values.items():
-        if not torch.isfinite(value).all():
+        if value.is_complex() or not torch.isfinite(value).all():
             raise ModelError(f"the values {name} of the sparse head are not finite.")
         if name.split(".")[-1] == "std" and not (value > 0).all():
             raise ModelError("the deviations of the features are not above 0.")

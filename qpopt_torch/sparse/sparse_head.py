@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from qpopt import Solution
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.sparse.adapter import Adapter
 
 DROPOUT = 0.1
@@ -53,6 +54,9 @@ class SparseHead(nn.Module):
         spatial: int = 0,
     ) -> None:
         super().__init__()
+        chance = isinstance(dropout, Real) and not isinstance(dropout, bool)
+        if not chance or not 0 <= dropout <= 1:
+            raise ModelError(f"dropout must be a number from 0 to 1, not {shown(dropout)}.")
         deviation = np.array(std, dtype=np.float32)
         deviation[deviation == 0] = 1.0
         self.register_buffer("selection", torch.tensor(np.array(selection), dtype=torch.int64))

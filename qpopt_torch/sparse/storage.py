@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from qpopt import InvalidFile
+from qpopt import InvalidArgument, InvalidFile
 from qpopt.io import AnyPath, opened_json, replacing, save_json
-from qpopt_torch.errors import UNREADABLE, ModelError
+from qpopt_torch.errors import UNREADABLE, ModelError, reason, shown
 from qpopt_torch.network.head import Head
 from qpopt_torch.sparse.consistency import check_adapter, check_config, check_selection, seal
 
@@ -26,12 +27,19 @@ WEIGHTS, CONFIG, SOLUTION = "weights.safetensors", "config.json", "solution.json
 
 def made_folder(path: AnyPath) -> Path:
     """Return a directory, which is made if need be."""
-    folder = Path(path)
+    folder = folder_of(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidFile(f"Cannot make the directory {folder}: {error.strerror}.") from error
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"Cannot make the directory {str(folder)!r}: {reason(error)}.") from error
     return folder
+
+
+def folder_of(path: AnyPath) -> Path:
+    """Return the path of a directory; nothing else is taken for one."""
+    if not isinstance(path, str | PathLike):
+        raise InvalidArgument(f"A directory is named by its path, not {shown(path)}.")
+    return Path(path)
 
 
 def save_model(folder: Path, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> None:
@@ -58,7 +66,7 @@ def read_model(folder: Path) -> tuple[Mapping[str, Any], Head, dict[str, Tensor]
         weights = (folder / WEIGHTS).read_bytes()
         state = safetensors.torch.load(weights)
     except (*UNREADABLE, SafetensorError) as error:
-        raise InvalidFile(f"Cannot read {folder / WEIGHTS}: {error}.") from error
+        raise InvalidFile(f"Cannot read {folder / WEIGHTS}: {reason(error)}.") from error
     inside = {key.removeprefix("network."): value for key, value in state.items()}
     own = {
         key.removeprefix(f"{head.name}."): value

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+from qpopt import InvalidArgument
+from qpopt_torch.errors import shown
+
+MOST_BINS = 2**16
+"""More bins than any AUROC needs."""
 
 
 class FeatureScale(NamedTuple):
@@ -29,6 +36,16 @@ class FeatureScale(NamedTuple):
         values = as_double(features)
         scale = values.std(0, unbiased=False)
         return cls(values.mean(0), torch.where(scale > 0, scale, torch.ones_like(scale)))
+
+
+def checked_bins(bins: Any) -> int:
+    """Return the number of bins of a histogram, or 0 for none."""
+    whole = isinstance(bins, Integral) and not isinstance(bins, bool)
+    if not whole or not (bins == 0 or 2 <= bins <= MOST_BINS):
+        raise InvalidArgument(
+            f"bins must be 0, or a whole number from 2 to {MOST_BINS}, not {shown(bins)}."
+        )
+    return int(bins)
 
 
 class Accumulator:

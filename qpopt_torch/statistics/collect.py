@@ -9,15 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from qpopt import InvalidArgument
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches, begin, nothing_in
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
-from qpopt_torch.errors import EmptyLoader, ModelError
+from qpopt_torch.errors import EmptyLoader, ModelError, shown
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import Features, observe, run, unwrap, watch
-from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
+from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, checked_bins
 from qpopt_torch.statistics.statistics import Statistics
 
 
@@ -62,6 +63,9 @@ def collect(
         If there are no batches, their labels are wrong, or two ranks read the same samples.
     """
     core, names = unwrap(model), checked_class_names(class_names)
+    bins = checked_bins(bins)
+    if like is not None and not isinstance(like, Statistics):
+        raise InvalidArgument(f"like must be Statistics, not {shown(like)}.")
     begun: Iterable[Any] = ()
     first: Features | None = None
 
@@ -84,6 +88,10 @@ def collect(
         raise nothing_in(loader)
     require_different([identity for _, _, identity in answers])
     found, scale, _ = answers[0]
+    if like is not None and like.n_features != found.n_features:
+        raise InvalidArgument(
+            f"like has {like.n_features} features, the model has {found.n_features}."
+        )
     if like is not None and like.scale is not None:
         scale = FeatureScale(torch.as_tensor(like.shift), torch.as_tensor(like.scale))
         bins = bins or like.histograms.shape[2]  # type: ignore[union-attr]

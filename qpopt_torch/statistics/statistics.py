@@ -21,9 +21,8 @@ from qpopt.preprocessing import (
 )
 from qpopt_torch.data.batches import check_features
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.head import Head
-from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
+from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, checked_bins
 from qpopt_torch.statistics.bias import BiasLike, raw_bias
 from qpopt_torch.statistics.consistency import OPTIONAL, check_mergeable, check_statistics
 
@@ -123,14 +122,9 @@ class Statistics:
         bins, class_names
             As in `collect`.
         """
-        values, classes = (torch.as_tensor(np.asarray(v)) for v in (features, labels))
-        if n_classes is None:
-            n_classes = int(classes.max()) + 1 if classes.numel() else 0
-        classes = check_features(values, classes, n_classes)
-        if not (finite := torch.isfinite(values).all(1)).all():
-            sample = int(finite.int().argmin())
-            raise LoaderError(f"The features of sample {sample} are not finite.")
-        sums = Accumulator(n_classes, FeatureScale.of(values), bins)
+        values, classes = check_features(features, labels, n_classes)
+        found = int(classes.max()) + 1 if n_classes is None else n_classes
+        sums = Accumulator(found, FeatureScale.of(values), checked_bins(bins))
         sums.add(values, classes, None if maps is None else torch.as_tensor(np.asarray(maps)))
         return cls.of(sums, class_names)
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import check_features
+from qpopt_torch.errors import LoaderError, ModelError, shown
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.training.loop import History, Log, Training, train
 from qpopt_torch.training.objectives import AdapterObjective
-from qpopt_torch.training.settings import AdapterTraining
+from qpopt_torch.training.settings import AdapterTraining, require_settings
 
 
 def train_adapter(
     head: SparseHead,
-    features: Tensor,
-    labels: Tensor,
+    features: ArrayLike | Tensor,
+    labels: ArrayLike | Tensor,
     settings: AdapterTraining | None = None,
     *,
-    validation: tuple[Tensor, Tensor] | None = None,
+    validation: tuple[ArrayLike | Tensor, ArrayLike | Tensor] | None = None,
     log: Log | None = None,
     progress: bool = True,
 ) -> History:
@@ -42,10 +46,18 @@ def train_adapter(
     log, progress
         As in `fine_tune`, which also says what is returned.
     """
-    settings = settings or AdapterTraining()
+    if not isinstance(head, SparseHead):
+        raise ModelError(f"train_adapter trains a SparseHead, not {shown(head)}.")
+    settings = AdapterTraining() if settings is None else settings
+    require_settings(settings, AdapterTraining)
     device = head.mean.device
-    labels = check_features(features, labels, len(head.assignment)).to(device)
-    features = features.to(device).float()
+    features, labels = (part.to(device) for part in _checked(head, features, labels))
+    if validation is not None:
+        if not isinstance(validation, Sequence) or len(validation) != 2:
+            raise LoaderError("validation must be a pair of features and labels.")
+        validation = _checked(head, *validation)
+        if validation[0].shape[1] != features.shape[1]:
+            raise LoaderError("validation has another number of features than the training.")
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
         head.adapter = Adapter(
@@ -53,7 +65,7 @@ def train_adapter(
             features.std(0, unbiased=False),
             head.selection.cpu(),
             hidden=settings.hidden if settings.kind == "mlp" else 0,
-        ).to(device)
+        ).to(head.mean)
     groups = [{"params": list(head.adapter.parameters()), "lr": settings.lr}]
     # Whole batches are taken by their indices: one by one, samples would take longer than steps.
     members = BatchSampler(RandomSampler(range(len(labels))), settings.batch_size, drop_last=False)
@@ -69,3 +81,16 @@ def train_adapter(
     head.adapter.describe(features)
     ranks.share(head)
     return history
+
+
+def _checked(
+    head: SparseHead, features: ArrayLike | Tensor, labels: ArrayLike | Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return features in the precision of a head, and labels, if they can be of its network."""
+    values, classes = check_features(features, labels, len(head.assignment))
+    if values.shape[1] <= int(head.selection.max()):
+        raise LoaderError(
+            f"The head selects feature {int(head.selection.max())}, but there are only "
+            f"{values.shape[1]} features; pass all that the network gives."
+        )
+    return values.to(head.mean.dtype), classes

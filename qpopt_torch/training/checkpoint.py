@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,7 +15,8 @@ from torch import nn
 
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.errors import UNREADABLE, TrainingError
+from qpopt_torch.errors import UNREADABLE, TrainingError, reason
+from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.training.settings import AdapterTraining, Schedule
 
 logger = logging.getLogger("qpopt")
@@ -47,6 +50,7 @@ def write(
                 "model": training.model.state_dict(),
                 "optimizer": training.optimizer.state_dict(),
                 "scaler": training.scaler.state_dict(),
+                "seal": _seal(training, epochs, start),
             },
             stream,
         )
@@ -66,11 +70,11 @@ def read(path: AnyPath | None) -> Mapping[str, Any] | None:
         stored = torch.load(path, map_location="cpu", weights_only=True)
         if isinstance(stored, Mapping) and _is_whole(stored):
             return stored
-        reason = "it holds something else"
+        why = "it holds something else"
     except UNREADABLE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        why = reason(error)
     raise TrainingError(
-        f"{path} is no checkpoint that can be resumed ({reason}); delete it to start again."
+        f"{path} is no checkpoint that can be resumed ({why}); delete it to start again."
     )
 
 
@@ -118,8 +122,21 @@ def resume(training: Resumable, path: AnyPath | None, start: str) -> list[dict[s
             f"The checkpoint {path} is damaged; delete it to start again."
         ) from error
     epochs: list[dict[str, float]] = list(stored["history"])
+    if stored.get("seal") != _seal(training, epochs, start):
+        raise TrainingError(
+            f"The checkpoint {path} was changed after it was written; delete it to start again."
+        )
     logger.info("resuming after epoch %d from %s", len(epochs), path)
     return epochs
+
+
+def _seal(training: Resumable, epochs: list[dict[str, float]], start: str) -> str:
+    """Return the SHA-256 of what must belong together: the model, and the epochs it went through.
+
+    `start` is as in `write`.
+    """
+    said = json.dumps([start, epochs, fingerprint(training.model)], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _described(training: Resumable) -> dict[str, Any]:

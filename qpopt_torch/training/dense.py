@@ -16,7 +16,7 @@ from qpopt_torch.network.observation import unwrap
 from qpopt_torch.training.fine_tuning import tune
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
 from qpopt_torch.training.objectives import TrainingObjective
-from qpopt_torch.training.settings import DenseTraining, PartialTraining
+from qpopt_torch.training.settings import DenseTraining, PartialTraining, require_settings
 
 DROPOUT = 0.2
 """Chance that a feature is left out where the settings have none."""
@@ -49,7 +49,8 @@ def train_dense(
     loader, val_loader, plain_loader, keep, checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
     """
-    settings = settings or DenseTraining()
+    settings = DenseTraining() if settings is None else settings
+    require_settings(settings, DenseTraining, PartialTraining)
     check_loaders(loader, val_loader)
     core = unwrap(model)
     head, finer = split_head(head)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches
+from qpopt_torch.data.sharding import check_sharded
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import observe, run, unwrap
 
@@ -31,6 +32,7 @@ def extract(
         The head of the model.
     """
     core = unwrap(model)
+    check_sharded(loader)
 
     def own() -> list[tuple[Tensor, Tensor]]:
         return _parts(core, loader, head, progress)

@@ -8,13 +8,14 @@ from typing import Any
 from torch import nn
 
 from qpopt.io import AnyPath
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
 from qpopt_torch.training.learning_rate import best_rate
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
 from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.partial import partial_run
-from qpopt_torch.training.settings import FineTuning, PartialTraining
+from qpopt_torch.training.settings import FineTuning, PartialTraining, require_settings
 
 
 def fine_tune(
@@ -57,7 +58,10 @@ def fine_tune(
     History
         Figures of every epoch, and why the training stopped early if it did.
     """
-    settings = settings or FineTuning()
+    if not isinstance(model, SparseClassifier):
+        raise ModelError(f"fine_tune trains a SparseClassifier, not {shown(model)}.")
+    settings = FineTuning() if settings is None else settings
+    require_settings(settings, FineTuning)
     check_loaders(loader, val_loader)
     if not settings.epochs:
         model.eval()

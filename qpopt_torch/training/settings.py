@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from torch.optim import SGD, AdamW, Optimizer
 
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 
 Amp = Literal["auto", "off", "bfloat16", "float16"]
 
@@ -263,6 +263,13 @@ def check_settings(settings: Any, **least: int) -> None:
         if not fine:
             label = "The adapter" if name == "kind" else name
             raise TrainingError(f"{label} must be {what}, not {value!r}.")
+
+
+def require_settings(settings: Any, *kinds: type) -> None:
+    """Raise TrainingError unless settings are of a training that they are given to."""
+    if not isinstance(settings, kinds):
+        wanted = " or ".join(f"{kind.__name__}(…)" for kind in kinds)
+        raise TrainingError(f"settings must be {wanted}, not {shown(settings)}.")
 
 
 TrainingLike = FineTuning | AdapterTraining | Literal["full", "last", "frozen"] | None

@@ -86,10 +86,10 @@ function changeView(sums, [rival, ways, more, idle]) {
       idle.length ? ["No change of ", listed(idle.map((j) => featureLink(j))), " alone would: a third class stays ahead."] : null) : null);
 }
 
-function moved([feature, by, to, reach, limit]) {
-  const size = Math.abs(by).toFixed(2);
-  const text = by < 0 ? ` lower by more than ${size}, below ${signed(to)}` : ` higher by more than ${size}, above ${signed(to)}`;
-  const [end, far] = by < 0 ? ["lowest", "least value"] : ["highest", "largest value"];
+function moved([feature, falls, change, to, reach, limit]) {
+  const size = change.toFixed(2);
+  const text = falls ? ` lower by more than ${size}, below ${signed(to)}` : ` higher by more than ${size}, above ${signed(to)}`;
+  const [end, far] = falls ? ["lowest", "least value"] : ["highest", "largest value"];
   const mark = [null, `no sample goes there: the ${end} is ${signed(limit)}`, `impossible: its ${far} is ${signed(limit)}`][reach];
   return [featureLink(feature), text, mark ? h("span", { class: "note" }, ` (${mark})`) : null];
 }

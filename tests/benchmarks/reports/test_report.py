@@ -52,7 +52,7 @@ def test_html_shows_the_figures_of_the_rows(folder):
     page = parsed(html)
     rows = {row[0]: row[1:] for row in page.rows}
     seconds = (20 * 40 * 110) ** (1 / 3) - 10
-    assert " ".join(rows["compact + highs"]) == f"3 3 2 0 0 {seconds:.2f} 3.333 12.000 500"
+    assert " ".join(rows["compact + highs"]) == f"3 3 2 0 0 0 of 3 {seconds:.2f} 3.333 12.000 500"
     assert " ".join(rows["compact + scip"][:5]) == "3 1 1 1 1"
     assert rows["one"] == ["200.0000", "10.00 s", "5.00 s", "1.000 %"]
     assert rows["two"] == ["100.0000", "30.00 s", "wrong", "0.000 %"]

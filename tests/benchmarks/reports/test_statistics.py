@@ -5,6 +5,7 @@ import pytest
 from benchmarks.reports.statistics import (
     by_config,
     charged_seconds,
+    is_proven,
     is_solved,
     mean_gap_over_time,
     performance_profile,
@@ -110,3 +111,15 @@ def test_mean_gap_over_time():
     traces = [[(1.0, 50.0), (3.0, 100.0)], []]
     gaps = mean_gap_over_time(traces, [100.0, 100.0], [0.5, 1.0, 2.0, 3.0])
     assert gaps == pytest.approx([1.0, 0.75, 0.75, 0.5])
+
+
+def test_a_bound_is_proven_where_its_certificate_shows_as_much(make_row):
+    rows = [
+        make_row(seed=0, bound=100.0, bound_verified=100.0),
+        make_row(seed=1, bound=100.0, bound_verified=101.0),
+        make_row(seed=2, bound=100.0, bound_verified=None),
+        make_row(seed=3, bound=None, bound_verified=None),
+    ]
+    assert [is_proven(row) for row in rows] == [True, False, False, False]
+    (summary,) = summaries(rows)
+    assert (summary.proven, summary.bounds) == (1, 3)

@@ -1,13 +1,8 @@
-import os
-import signal
-import subprocess
-import sys
-import time
-
-import psutil
+import pytest
 
 from benchmarks.library.library import Library
 from benchmarks.runs.execute import execute
+from benchmarks.runs.judge import judge
 from benchmarks.runs.specs import NO_SOLVER, RunSpec
 from qpopt import Solution
 
@@ -51,6 +46,15 @@ def test_a_method_without_a_solver_builds_nothing():
     assert "highs" not in outcome.claims["versions"]
 
 
+def test_a_certified_run_leaves_a_certificate():
+    spec = real_spec(method="projected", solver=NO_SOLVER, certified=True)
+    outcome = execute(spec)
+    assert outcome.ended == "exit", outcome.log
+    row = judge(spec, Library().entry(TINY), Library().instance(TINY), outcome)
+    assert row.bound_verified == pytest.approx(row.bound, rel=1e-5)
+    assert row.config == "projected, certified"
+
+
 def test_what_a_solver_refuses_is_told_as_such():
     outcome = execute(real_spec(method="qcqp", solver="highs"))
     assert outcome.ended == "exit"
@@ -63,29 +67,3 @@ def test_another_instance_than_the_specified_one_is_an_error():
     outcome = execute(real_spec(fingerprint="0123"))
     assert outcome.claims["error"] == "error"
     assert f"another {TINY}" in outcome.claims["message"]
-
-
-def test_a_run_ends_with_its_parent(tmp_path):
-    """A parent that is killed cannot end its runs; they have to notice."""
-    code = (
-        "import os, subprocess, sys\n"
-        "child = 'import time; from benchmarks.runs.child import _end_with_parent;"
-        " _end_with_parent(); print(1, flush=True); time.sleep(600)'\n"
-        "process = subprocess.Popen([sys.executable, '-c', child], stdout=subprocess.PIPE)\n"
-        "process.stdout.readline()\n"
-        "print(process.pid, flush=True)\n"
-        "process.wait()\n"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    assert parent.stdout is not None
-    with parent.stdout:
-        child = psutil.Process(int(parent.stdout.readline()))
-        os.kill(parent.pid, signal.SIGKILL)
-        parent.wait()
-    for _ in range(200):
-        if not child.is_running() or child.status() == psutil.STATUS_ZOMBIE:
-            break
-        time.sleep(0.05)
-    else:
-        child.kill()
-        raise AssertionError("the run outlived its parent")

@@ -42,6 +42,20 @@ def test_a_bound_below_a_known_solution_is_wrong(row_of):
     assert "is no bound" in row.message
 
 
+def test_a_bound_is_recomputed_from_its_certificate(row_of, toy):
+    row = row_of("prove", certified=True)
+    assert row.bound_verified == pytest.approx(row.bound)
+    # Brute force knows the optimum: no bound may be below it.
+    assert row.bound_verified >= 12.9 - 1e-9
+    assert row_of("fine").bound_verified is None
+
+
+def test_what_is_no_certificate_proves_nothing(row_of):
+    row = row_of("forge", certified=True)
+    assert (row.status, row.verified, row.bound_verified) == ("optimal", True, None)
+    assert "proves nothing" in row.message
+
+
 @pytest.mark.parametrize(
     ("act", "status", "message"),
     [

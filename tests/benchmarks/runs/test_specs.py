@@ -84,3 +84,12 @@ def test_solvers_are_on_their_own_unless_they_are_to_start_warm(library):
     )
     assert cold["projected"] == warm["projected"]
     assert cold["projected"].options == {}
+
+
+def test_only_methods_that_give_certificates_are_certified(library):
+    configs = [("compact", "highs"), ("projected", NO_SOLVER)]
+    limits = {"seeds": 1, "threads": 1, "time_limit": 1.0, "gap": 1e-4, "memory_limit": 1e3}
+    specs = plan(library.select(["tiny"]), configs, warm=False, certified=True, **limits)
+    assert [spec.config for spec in specs] == ["compact + highs", "projected, certified"]
+    plain = plan(library.select(["tiny"]), configs, warm=False, **limits)
+    assert [a.key == b.key for a, b in zip(specs, plain, strict=True)] == [True, False]

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -63,6 +64,27 @@ def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
         (["frobnicate"], "frobnicate"),
         (["generate", "."], "Cannot write"),
         (["solve", "missing.npz"], "missing.npz does not exist"),
+        *[
+            (["generate", "x.npz", f"--{name}", value], name.replace("-", "[-_]"))
+            for name in ("n-features", "n-classes", "n-select", "n-per-class")
+            for value in ("0", "-1", "1.5", "")
+        ],
+        *[
+            ([command, "missing.npz", "--time-limit", value], "--time-limit")
+            for command in ("solve", "bound")
+            for value in ("-1", "many", "")
+        ],
+        *[
+            (["solve", "missing.npz", f"--{name}", value], f"--{name}")
+            for name in ("gap", "seed", "threads")
+            for value in ("-1", "many")
+        ],
+        (["solve", "missing.npz", "--threads", "0"], "--threads"),
+        (["generate", "x.npz", "--seed", "-1"], "seed"),
+        (["certify", "missing.npz", "missing.json"], "missing.npz does not exist"),
+        (["export", "missing.npz", "x.lp"], "missing.npz does not exist"),
+        (["info", "."], "Cannot read"),
+        (["info", "/dev/null"], "is not a qpopt instance"),
     ],
 )
 def test_bad_use_is_one_line_and_code_2(capsys, tmp_path, monkeypatch, arguments, message):
@@ -70,6 +92,6 @@ def test_bad_use_is_one_line_and_code_2(capsys, tmp_path, monkeypatch, arguments
     code, out, err = run(capsys, *arguments)
     assert code == 2
     assert out == ""
-    assert message in err
+    assert re.search(message, err)
     assert len(err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

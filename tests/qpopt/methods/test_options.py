@@ -17,6 +17,7 @@ WRONG = {
         "hand_over": 0,
         "certificate": 3,
         "checkpoint": 0,
+        "scheduler": "localhost",
         "params": 3,
     },
     "search": {"step_limit": -1, "target": float("nan"), "patience": -1.0},

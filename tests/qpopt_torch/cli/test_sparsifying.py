@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -64,6 +66,36 @@ def test_frozen(data, tmp_path):
         (["--adapter", "mlp"], "--adapter does not go with --training full"),
         (["--training", "none", "--epochs", "3"], "--epochs does not go with --training none"),
         (["--no-such-option"], "No such option"),
+        (["--device", "cuda"], "--device cuda cannot be used here"),
+        (["--device", "cuda:9"], "--device cuda:9 cannot be used here"),
+        (["--device", "meta"], "--device meta cannot be used here"),
+        (["--device", "toaster"], "--device toaster cannot be used here"),
+        (["--out", str(Path(__file__))], "Cannot make the directory"),
+        (["--out", str(Path(__file__) / "x")], "Cannot make the directory"),
+        (["--out", "/dev/null"], "Cannot make the directory"),
+        (["--data", "nowhere"], "nowhere/train is not a folder"),
+        (["--data", str(Path(__file__))], "train is not a folder"),
+        (["--weights", str(Path(__file__))], "Cannot read weights"),
+        (["--weights", str(Path(__file__).parent)], "Cannot read weights"),
+        (["--bias", "middle"], "bias must be locality"),
+        (["--method", "quick", "--dense-epochs", "999999"], "quick"),
+        (["--bias", "middle", "--dense-epochs", "999999"], "bias must be locality"),
+        (["--n-per-class", "9", "--dense-epochs", "999999"], "n_per_class is 9"),
+        *[
+            ([f"--{name}", value], f"--{name}")
+            for name in ("n-select", "n-per-class", "size", "batch-size")
+            for value in ("0", "-1", "1.5", "many", "")
+        ],
+        *[
+            ([f"--{name}", value], f"--{name}")
+            for name in ("epochs", "dense-epochs", "workers", "seed", "lr", "time-limit")
+            for value in ("-1", "many", "")
+        ],
+        (["--training", "half"], "--training"),
+        (["--model", "os:getcwd"], "not a torch.nn.Module"),
+        (["--model", "nowhere.at.all:model"], "Cannot import nowhere.at.all"),
+        (["--model", "torch.nn:Nothing"], "no function 'Nothing'"),
+        (["--model", "torch.nn:Linear"], "fails"),
     ],
 )
 def test_every_error_takes_one_line(data, tmp_path, capsys, more, message):

@@ -1,4 +1,4 @@
-"""A large report, and the browser that opens it."""
+"""A large report."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from torch import nn
 
 from qpopt import Solution
 from qpopt_torch import SparseClassifier, collect
-from tests.pages import browser, open_page
-
-__all__ = ["browser", "open_page"]
 
 LIMIT = 2_500_000
 

@@ -199,7 +199,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-from qpopt_torch import LoaderError, collect
+from qpopt_torch import LoaderError, collect, extract, find_head
 from tests.qpopt_torch.small import batches, cnn
 
 dist.init_process_group("gloo")
@@ -213,11 +213,19 @@ x, y = (torch.cat(parts) for parts in zip(*data))
 dataset = TensorDataset(x, y)
 loader = DataLoader(dataset, batch_size=4, sampler=DistributedSampler(dataset))
 collect(cnn().double(), loader, progress=False).save(f"{sys.argv[1]}/padded-{rank}.npz")
+head = find_head(cnn(), x)
 bad = [(data[rank][0], data[rank][1] + rank)]
 try:
     collect(cnn().double(), bad, progress=False)
 except LoaderError as error:
     print("refused", error, flush=True)
+unsharded = {"list": data, "loader": DataLoader(dataset, batch_size=4, shuffle=True)}
+for name, loader in unsharded.items():
+    for read in (collect, lambda m, l, progress: extract(m, l, head, progress=progress)):
+        try:
+            read(cnn(), loader, progress=False)
+        except LoaderError as error:
+            print("unsharded", name, error, flush=True)
 dist.barrier()  # neither leaves while the other still needs it
 dist.destroy_process_group()
 """
@@ -229,6 +237,8 @@ def test_every_rank_gets_the_statistics_of_all(tmp_path):
     printed = in_two_processes(PROGRAM, tmp_path)
     assert printed.count("refused") == 2
     assert "On rank 1: Batch 0 has the label 4" in printed
+    for name in ("list", "loader"):
+        assert printed.count(f"unsharded {name} Several ranks read the same samples") == 4
     data = batches(sizes=(7, 4, 6))
     alone = collect(cnn().double(), data, bins=8, progress=False)
     for name in ("uneven", "empty", "padded"):

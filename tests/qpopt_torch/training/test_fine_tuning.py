@@ -11,6 +11,7 @@ from qpopt_torch import (
     TrainingError,
     accuracy,
     fine_tune,
+    load,
 )
 from tests.qpopt_torch.launch import in_two_processes
 from tests.qpopt_torch.small import batches, cnn, loader, same, sparse, weights
@@ -148,8 +149,8 @@ import sys
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-from qpopt_torch import FineTuning, fine_tune
-from tests.qpopt_torch.small import batches, sparse
+from qpopt_torch import FineTuning, LoaderError, fine_tune, sparsify
+from tests.qpopt_torch.small import batches, cnn, sparse
 
 model = sparse()
 dist.init_process_group("gloo")
@@ -159,15 +160,27 @@ loader = DataLoader(dataset, batch_size=8, sampler=DistributedSampler(dataset))
 history = fine_tune(model, loader, FineTuning(epochs=8, lr=1e-3, momentum=0.9), progress=False)
 losses = torch.tensor([epoch["loss"] for epoch in history.epochs])
 torch.save({**model.state_dict(), "losses": losses}, f"{sys.argv[1]}/{dist.get_rank()}.pt")
+options = {"n_select": 5, "n_per_class": 2, "training": FineTuning(epochs=2, lr=1e-3)}
+options |= {"solve": {"method": "search", "options": {"step_limit": 20}}, "progress": False}
+made = sparsify(cnn(), loader, val_loader=loader, out=f"{sys.argv[1]}/out", **options)
+torch.save(made.state_dict(), f"{sys.argv[1]}/made-{dist.get_rank()}.pt")
+try:
+    sparsify(cnn(), DataLoader(dataset, batch_size=8), **options)
+except LoaderError as error:
+    print("refused", error, flush=True)
 dist.barrier()  # neither leaves while the other still needs it
 dist.destroy_process_group()
 """
 
 
 def test_two_processes_train_one_model(tmp_path):
-    in_two_processes(PROGRAM, tmp_path)
+    printed = in_two_processes(PROGRAM, tmp_path)
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
     # Buffers too: batch norms see other batches on every rank.
     assert {"network.1.running_mean", "network.0.weight"} < first.keys()
     assert same(first, second)
     assert first["losses"][-1] < first["losses"][0]
+    one, other = (torch.load(tmp_path / f"made-{rank}.pt") for rank in (0, 1))
+    assert same(one, other)
+    assert same(one, weights(load(tmp_path / "out", cnn(seed=5))))
+    assert printed.count("refused Several ranks read the same samples") == 2

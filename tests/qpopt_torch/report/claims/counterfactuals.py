@@ -17,8 +17,8 @@ ENOUGH = 0.02
 """How much more, or less, than the shown change is tried."""
 SIZES = np.concatenate([np.geomspace(0.05, 50, 24), [1000.0]])
 """Changes that are tried, in deviations; no lead outweighs the last."""
-STEP = 0.05
-"""How finely a pair's changes are tried."""
+SHARES = 25
+"""In how many ways a change is shared by the two features of a pair."""
 
 HEAD = re.compile(
     r"(.+) is ([\d.]+) behind (.+?)\. (It would win with any one of these:|No single feature would "
@@ -74,7 +74,8 @@ def way(claims, text, sample, rival):
         return []
     changes = np.zeros((2, claims.truth.uses.shape[1]))
     for j, by in moves:
-        changes[:, j] = by + ENOUGH * np.sign(by), by - ENOUGH * np.sign(by)
+        # A change that is shown as 0.00 has a direction, too.
+        changes[:, j] = by + np.copysign(ENOUGH, by), by - np.copysign(ENOUGH, by)
     more, less = claims.truth.winners(sample, changes)
     claims.say(more == rival, f"{claims.class_names[rival]} wins: {text}")
     claims.say(less != rival, f"{claims.class_names[rival]} wins with less: {text}")
@@ -92,17 +93,17 @@ def sufficient(truth, sample, rival):
 
 def smaller_pair(truth, sample, rival, size):
     """Return whether two features let a class win with clearly less, added up, than a size."""
-    n_select, total = truth.uses.shape[1], size - 3 * STEP
+    n_select, total = truth.uses.shape[1], 0.92 * size - ENOUGH
     if total <= 0:
         return False
-    first = np.linspace(0, total, min(200, 2 + round(total / STEP)))
-    for i, j in combinations(range(n_select), 2):
-        changes = np.zeros((4, len(first), n_select))
-        for row, (a, b) in zip(changes, ((1, 1), (1, -1), (-1, 1), (-1, -1)), strict=True):
+    pairs = list(combinations(range(n_select), 2))
+    changes = np.zeros((len(pairs), 4, SHARES, n_select))
+    first = np.linspace(0, total, SHARES)
+    for tried, (i, j) in zip(changes, pairs, strict=True):
+        for row, (a, b) in zip(tried, ((1, 1), (1, -1), (-1, 1), (-1, -1)), strict=True):
             row[:, i], row[:, j] = a * first, b * (total - first)
-        if (truth.winners(sample, changes.reshape(-1, n_select)) == rival).any():
-            return True
-    return False
+    wins = truth.winners(sample, changes.reshape(-1, n_select).astype(np.float32)) == rival
+    return bool(wins.any())
 
 
 def notes(claims, texts, alone, named, rival, pred):
@@ -126,12 +127,15 @@ def move(claims, text, sample):
     truth = claims.truth
     name, direction, by, to, mark, limit = found.groups()
     j, goal = claims.features[name], numbers(to)[0]
-    signed = -float(by) if direction == "lower" else float(by)
+    falls = direction == "lower"
+    signed = -float(by) if falls else float(by)
     claims.near(goal, truth.decided.z[sample, j] + signed, text, 0.02)
     values = truth.shown.z[:, j]
-    end = values.min() if signed < 0 else values.max()
+    end = values.min() if falls else values.max()
     if mark is None:
-        claims.say(values.min() - 0.02 <= goal <= values.max() + 0.02, f"samples go there: {text}")
+        # It is beyond the goal that the class wins: a sample has to be there, or further.
+        within = goal >= end - 0.02 if falls else goal <= end + 0.02
+        claims.say(within, f"samples go there: {text}")
     elif mark == "impossible":
         floor = float(-truth.head.mean[j] / truth.head.std[j])
         claims.near(numbers(limit)[0], floor, text)
@@ -139,5 +143,5 @@ def move(claims, text, sample):
         claims.say(truth.least[j] >= floor - 1e-4, f"no input gives less: {text}")
     else:
         claims.near(numbers(limit)[0], end, text)
-        claims.say(goal <= end + 0.02 if signed < 0 else goal >= end - 0.02, text)
+        claims.say(goal <= end + 0.02 if falls else goal >= end - 0.02, text)
     return j, signed

@@ -7,6 +7,8 @@ import re
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.checks import HUNDREDTH
+from tests.qpopt_torch.report.claims.meanings import meaning
 from tests.qpopt_torch.report.claims.reading import NUMBER, PERCENT, numbers
 
 
@@ -47,11 +49,12 @@ def one_feature(claims, j):
         ),
         r"classes that use itall otherstwo modes fitted.*": None,
         **mixture(claims, j),
+        **meaning(claims, j, seen),
     }
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
     claims.strongest(seen["tiles"], j)
-    for table in seen["tables"]:
+    for table in (t for t in seen["tables"] if t["rows"][0][0] in ("Use it", "Do not use it")):
         usual_values(claims, j, table["rows"])
     histogram(claims, j, seen["labels"])
 
@@ -86,9 +89,10 @@ def histogram(claims, j, labels):
     for key, members in (("users", values[inside]), ("others", values[~inside])):
         claims.say(sum(entry[key]) == len(members), f"samples of {key}")
         width = (high - low) / len(entry[key])
+        around = width + HUNDREDTH
         centre = np.dot(entry[key], low + width * (np.arange(len(entry[key])) + 0.5))
         claims.near(
-            centre / max(len(members), 1), members.mean() if len(members) else 0, key, width
+            centre / max(len(members), 1), members.mean() if len(members) else 0, key, around
         )
 
 

@@ -26,13 +26,17 @@ def diversity(maps, logits, weights, *, even=True):
 
 
 def independence(features, y):
+    """A feature that never changes counts with the share of the most frequent class."""
     above = features - features.min(axis=0)
+    silent = np.ptp(features, axis=0) < 1e-9
+    above[:, silent] = 1.0
     shares = [above[y == c].sum(axis=0) / above.sum(axis=0) for c in np.unique(y)]
     return 100 * (1 - float(np.max(shares, axis=0).mean()))
 
 
 def correlation(features):
-    units = features / np.linalg.norm(features, axis=0)
+    """A feature that is always 0 is like no other."""
+    units = features / np.maximum(np.linalg.norm(features, axis=0), 1e-300)
     cosines = units.T @ units
     np.fill_diagonal(cosines, -1)
     return 100 * float(cosines.max(axis=1).mean())
@@ -57,17 +61,19 @@ def alignment(features, attributes):
         if has.any() and not has.all()
     ]
     activation = (features - features.min(axis=0)).mean(axis=0)
-    return 100 * float((np.max(rises, axis=0) / activation).mean())
+    changing = activation > 1e-9
+    shares = np.max(rises, axis=0)[changing] / activation[changing]
+    return 100 * float(shares.sum() / len(activation))
 
 
-def recognition(features, attributes):
-    """The best area under the curve of every feature, counted pair by pair."""
-    best = np.zeros(features.shape[1])
-    for has in attributes.T.astype(bool):
+def curves(features, attributes):
+    """The area under the curve of every feature and attribute, counted pair by pair, or NaN."""
+    found = np.full((features.shape[1], attributes.shape[1]), np.nan)
+    for a, has in enumerate(attributes.T.astype(bool)):
         if has.any() and not has.all():
             ahead = features[has][:, None] - features[~has][None]
-            best = np.maximum(best, ((ahead > 0) + 0.5 * (ahead == 0)).mean(axis=(0, 1)))
-    return best
+            found[:, a] = ((ahead > 0) + 0.5 * (ahead == 0)).mean(axis=(0, 1))
+    return found
 
 
 def overlap(modes):
@@ -83,5 +89,9 @@ def overlap(modes):
 
 
 def likelihood(values, modes):
-    """The mean logarithm of the density that some modes give to values."""
-    return float(np.log(sum(w * norm.pdf(values, m, max(s, 1e-9)) for m, s, w in modes)).mean())
+    """The mean logarithm of the density that some modes give to values.
+
+    Modes are rounded to be drawn, so none counts as narrower than a hundredth.
+    """
+    density = sum(w * norm.pdf(values, m, max(s, 0.01)) for m, s, w in modes)
+    return float(np.log(density + 1e-300).mean())

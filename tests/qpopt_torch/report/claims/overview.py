@@ -7,6 +7,7 @@ from base64 import b64decode
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.meanings import overview_of_meanings
 from tests.qpopt_torch.report.claims.reading import PERCENT, numbers
 
 TENTH = 0.0501
@@ -17,7 +18,7 @@ def overview(claims):
     served = truth.uses.sum(axis=0)
     per_class, single = truth.uses.sum(axis=1).mean(), int((served <= 1).sum())
     needed = served.mean() < 2 or single > len(served) / 5
-    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.attributes)
+    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
     of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense())
     n_samples = len(truth.decided.y)
 
@@ -84,6 +85,9 @@ def overview(claims):
         r"Heat maps show where a feature fires\. .* near its maximum\.( They are .*)?": heat,
         r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
         r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
+        "What these pictures show is known exactly, and each part .*": lambda: claims.say(
+            truth.birds is not None, "known pictures"
+        ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
     for text in seen["paragraphs"]:
@@ -100,18 +104,19 @@ def overview(claims):
     solve_table(claims, seen)
 
 
-def measured(weights, decided, shown, attributes=None):
+def measured(weights, decided, shown, birds=None):
     """The metrics of a model by their titles."""
     found = {
         "Accuracy": measures.accuracy(decided.logits, decided.y),
         "Class-Independence": measures.independence(shown.features, shown.y),
-        "Correlation": measures.correlation(shown.features),
+        "Correlation": measures.correlation(shown.z),
     }
     if decided.maps is not None:
         for title, even in (("SID@5", True), ("Diversity@5", False)):
             found[title] = measures.diversity(decided.maps, decided.logits, weights, even=even)
-    if attributes is not None:
-        best = measures.recognition(decided.features, attributes[decided.y])
+    if birds is not None:
+        attributes = birds.attributes
+        best = np.nanmax(measures.curves(decided.features, attributes[decided.y]), axis=1)
         found["Part alignment"] = 100 * float((best >= 0.95).mean())
         found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
         found["Structural Grounding"] = measures.grounding(weights, attributes)
@@ -148,6 +153,7 @@ def solve_table(claims, seen):
     """The gap follows from objective and bound; the plot spans what the solve reported."""
     rows = {row[0]: row[1] for table in seen["tables"] for row in table["rows"] if len(row) == 2}
     solution = claims.truth.sparse.solution
+    overview_of_meanings(claims, rows)
     if "Objective" in rows:
         claims.near(numbers(rows["Objective"])[0], solution.objective, "objective", 6e-5)
     if "Gap" in rows:

@@ -35,9 +35,9 @@ class Seen:
 class Truth:
     """A sparse classifier, the samples that show it, and those that it decides on."""
 
-    def __init__(self, sparse, loader, train_loader=None, dense=None, attributes=None):
+    def __init__(self, sparse, loader, train_loader=None, dense=None, birds=None):
         self.sparse, self.head = sparse.eval(), sparse.sparse_head
-        self.dense, self.attributes = dense, attributes
+        self.dense, self.birds = dense, birds
         self.decided = self._look(loader)
         self.shown = self.decided if train_loader is None else self._look(train_loader)
         self.from_training = train_loader is not None
@@ -113,6 +113,10 @@ class Truth:
     def _look(self, loader):
         batches = list(loader)
         x, y = (torch.cat([batch[i] for batch in batches]) for i in (0, 1))
+        return self.look(x, y)
+
+    def look(self, x, y=None):
+        """Return what the network makes of inputs."""
         with self._entry(0.0) as entered, torch.no_grad():
             logits = self.sparse(x)
         z = (entered[-1] - self.head.mean) / self.head.std
@@ -121,7 +125,7 @@ class Truth:
             with torch.no_grad():
                 maps = self.head.select(maps, axis=1).double().numpy()
         arrays = (values.double().numpy() for values in (logits, entered[-1], z))
-        return Seen(x, y.numpy(), *arrays, maps)
+        return Seen(x, None if y is None else y.numpy(), *arrays, maps)
 
     @contextmanager
     def _entry(self, changes):

@@ -1,0 +1,1 @@
+"""A proof on the workers of a dask.distributed cluster."""
