@@ -12,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import sync_playwright
 from torch.utils.data import DataLoader
 
 import qpopt_torch
-from tests.qpopt_torch.report.browser import executable
 from tests.qpopt_torch.small import cnn, sparse
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -172,9 +170,8 @@ def test_steering(tmp_path):
         assert min(figure.size) > 300
 
 
+@pytest.mark.usefixtures("browser")  # skips where there is no Chromium
 def test_picture(tmp_path):
-    with sync_playwright() as playwright:
-        executable(playwright.chromium.executable_path)
     birds = qpopt_torch.DrawnBirds(4, 3, size=32, pairs=1.0)
     loader = DataLoader(birds, 6)
     model = sparse(cnn(), loader)

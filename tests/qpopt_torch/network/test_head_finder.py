@@ -228,7 +228,7 @@ def test_everything_is_restored_even_after_an_exception():
 
     find_head(model, X)
     assert restored()
-    with pytest.raises(ModelError, match="fails on batch 0, float32 of the shape"):
+    with pytest.raises(ModelError, match="takes inputs of 3 channels, but those of batch 0"):
         find_head(model, torch.randn(2, 5, 9, 9))
     assert restored()
     assert all(torch.equal(weights[key], value) for key, value in model.state_dict().items())

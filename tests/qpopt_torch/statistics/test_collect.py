@@ -218,14 +218,16 @@ bad = [(data[rank][0], data[rank][1] + rank)]
 try:
     collect(cnn().double(), bad, progress=False)
 except LoaderError as error:
-    print("refused", error, flush=True)
+    sys.stdout.write(f"refused {error}\\n")
+    sys.stdout.flush()
 unsharded = {"list": data, "loader": DataLoader(dataset, batch_size=4, shuffle=True)}
 for name, loader in unsharded.items():
     for read in (collect, lambda m, l, progress: extract(m, l, head, progress=progress)):
         try:
             read(cnn(), loader, progress=False)
         except LoaderError as error:
-            print("unsharded", name, error, flush=True)
+            sys.stdout.write(f"unsharded {name} {error}\\n")
+            sys.stdout.flush()
 dist.barrier()  # neither leaves while the other still needs it
 dist.destroy_process_group()
 """
