@@ -48,7 +48,7 @@ class SemidefiniteParams:
 
     steps_per_round: int = 25
     rounds_per_cuts: int = 2
-    rounds_before_groups: int = 3
+    rounds_before_groups: int = 12
     steps_to_settle: int = 8
     first_share: float = 0.3
     admm: AdmmParams = AdmmParams()
