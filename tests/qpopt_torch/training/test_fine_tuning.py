@@ -167,7 +167,8 @@ torch.save(made.state_dict(), f"{sys.argv[1]}/made-{dist.get_rank()}.pt")
 try:
     sparsify(cnn(), DataLoader(dataset, batch_size=8), **options)
 except LoaderError as error:
-    print("refused", error, flush=True)
+    sys.stdout.write(f"refused {error}\\n")
+    sys.stdout.flush()
 dist.barrier()  # neither leaves while the other still needs it
 dist.destroy_process_group()
 """
