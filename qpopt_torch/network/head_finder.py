@@ -70,6 +70,17 @@ def find_head(
     ------
     ModelError
         If no head can be verified; it lists the candidates and says what to pass.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> head = qpopt_torch.find_head(model, torch.rand(2, 3, 32, 32))
+    >>> head.name, head.layer, head.n_features, head.n_classes
+    ('4', '1', 12, 4)
     """
     core = unwrap(model)
     if not isinstance(x, Tensor) or not x.ndim or not len(x):
