@@ -74,13 +74,11 @@ def find_head(
     Examples
     --------
     >>> import torch
-    >>> from torch import nn
     >>> import qpopt_torch
-    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
-    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
-    >>> head = qpopt_torch.find_head(model, torch.rand(2, 3, 32, 32))
-    >>> head.name, head.layer, head.n_features, head.n_classes
-    ('4', '1', 12, 4)
+    >>> model = torch.nn.Sequential(torch.nn.Linear(9, 12), torch.nn.ReLU(), torch.nn.Linear(12, 4))
+    >>> head = qpopt_torch.find_head(model, torch.randn(8, 9))
+    >>> head.name, head.n_features, head.n_classes
+    ('2', 12, 4)
     """
     core = unwrap(model)
     if not isinstance(x, Tensor) or not x.ndim or not len(x):
