@@ -19,6 +19,10 @@ from qpopt_torch.sparse.adapter import Adapter as Adapter
 from qpopt_torch.sparse.classifier import SparseClassifier as SparseClassifier
 from qpopt_torch.sparse.loading import load as load
 from qpopt_torch.sparse.published import load_published as load_published
+from qpopt_torch.sparse.sets.coverage import Coverage as Coverage
+from qpopt_torch.sparse.sets.level_shares import LevelShares as LevelShares
+from qpopt_torch.sparse.sets.predictor import Predictor as Predictor
+from qpopt_torch.sparse.sets.predictor import conformal as conformal
 from qpopt_torch.sparse.sparse_head import SparseHead as SparseHead
 from qpopt_torch.statistics.collect import collect as collect
 from qpopt_torch.statistics.statistics import Statistics as Statistics

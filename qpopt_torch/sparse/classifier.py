@@ -21,6 +21,7 @@ from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
 from qpopt_torch.sparse.consistency import check_selection
+from qpopt_torch.sparse.sets.calibrated import Calibrated
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
 from qpopt_torch.sparse.storage import (
     SOLUTION,
@@ -33,7 +34,7 @@ MIXED = 0.8
 """Correlation with the feature it started from below which a mixture has a name of its own."""
 
 
-class SparseClassifier(nn.Module):
+class SparseClassifier(Calibrated, nn.Module):
     """A copy of a model in which the head is replaced by a `SparseHead`.
 
     Everything before the head stays as it is, so the model works for every architecture, and
@@ -211,6 +212,7 @@ class SparseClassifier(nn.Module):
             "class_names": self.class_names,
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
             "solution": self.solution is not None,
+            **self.calibration(),
         }
         if head.relu:
             config["relu"] = True

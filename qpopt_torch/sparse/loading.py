@@ -74,6 +74,7 @@ def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
     load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
     with explained(folder):
         check_network(sparse.network, head)
+        sparse.restore_calibration(config)
         sparse.rename_features({int(d): name for d, name in config["feature_names"].items()})
     if config["solution"]:
         found = sparse.selection, sparse.assignment
