@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.sparse.sets.answers import answers_of
+from qpopt_torch.sparse.sets.calibration import Calibration
 from qpopt_torch.sparse.sets.level_shares import LevelShares
-from qpopt_torch.sparse.sets.predictor import Calibration, Predictor
+from qpopt_torch.sparse.sets.predictor import Predictor
 
 if TYPE_CHECKING:
     from qpopt_torch.sparse.classifier import SparseClassifier

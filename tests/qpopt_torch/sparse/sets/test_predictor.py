@@ -6,8 +6,9 @@ import torch
 
 from qpopt_torch import LoaderError, ModelError, conformal, fine_tune, load
 from qpopt_torch.sparse.sets.answers import Answers, answers_of
+from qpopt_torch.sparse.sets.calibration import calibrated
 from qpopt_torch.sparse.sets.coverage import Coverage
-from qpopt_torch.sparse.sets.predictor import Predictor, calibrated
+from qpopt_torch.sparse.sets.predictor import Predictor
 from qpopt_torch.training.settings import FineTuning
 from tests.qpopt_torch.small import batches, cnn, sparse
 
