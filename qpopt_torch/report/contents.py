@@ -18,6 +18,7 @@ from qpopt_torch.explain.decision_terms import Sum, sum_of
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
 from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
+from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import feature_meaning
 
 
@@ -26,6 +27,7 @@ def contents(
     decisions: Evidence,
     max_bytes: int,
     params: PageParams,
+    levels: LevelPage,
     meaning: Meaning | None = None,
 ) -> dict[str, Any]:
     """Return the data of the page.
@@ -38,6 +40,8 @@ def contents(
         Gives the decisions and the accuracy of every class; may be the same.
     max_bytes, params
         Size that the page should not exceed, and how it is spent.
+    levels
+        Levels and sets of the decisions.
     meaning
         What the features mean, where it is known.
     """
@@ -60,13 +64,18 @@ def contents(
         "means": [[_rounded(value) for value in row] for row in means],
         **{
             kind: [
-                {"sample": number(decisions, i), **_decision(decisions.samples[i], gallery)}
+                {
+                    "sample": number(decisions, i),
+                    **_decision(decisions.samples[i], gallery),
+                    **levels.of_decision(decisions.samples[i]),
+                }
                 for i in members
             ]
             for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
         },
         "confusions": _confusions(decisions),
         **_map(gallery),
+        **levels.to_dict(),
     }
     return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)), params)}
 
@@ -104,6 +113,7 @@ def _features(gallery: Evidence, number: Any, meaning: Meaning | None) -> list[d
                 "users": list(found.users),
                 "others": list(found.others),
                 "modes": [[_rounded(value, 4) for value in mode] for mode in found.modes],
+                "on": _rounded(max((mode[0] for mode in found.modes), default=0.0), 3),
                 "contrastiveness": _rounded(100 * (1 - found.overlap), 1),
                 **_mixture(gallery, column),
                 **feature_meaning(meaning, column),

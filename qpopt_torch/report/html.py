@@ -21,6 +21,7 @@ from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
+from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import meaning_rows
 from qpopt_torch.report.overview import (
     averages,
@@ -35,11 +36,13 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 MAX_BYTES = 25_000_000
 SCRIPTS = (
     "core",
+    "heat",
     "pieces",
     "classes",
     "contrast",
     "truth",
     "features",
+    "levels",
     "decisions",
     "map",
     "router",
@@ -111,6 +114,7 @@ def write_report(
         model, loader, decisions=collection, features=features, progress=progress, **reading
     )
     meaning = None if birds is None else meaning_of(model, birds, progress=progress)
+    levels = LevelPage(model, decisions)
     metrics = collection.compute(from_training=train_loader is not None)
     page = _render(
         title=title,
@@ -124,7 +128,13 @@ def write_report(
         solve=solve_rows(model),
         settings=setting_rows(model, settings),
         truth=meaning_rows(meaning),
-        data=contents(gallery or decisions, decisions, max_bytes, params or PageParams(), meaning),
+        levels=levels.rows(),
+        level_samples=levels.shares.n_samples,
+        level_calibrated=levels.calibrated,
+        sets=levels.coverage(decisions),
+        data=contents(
+            *(gallery or decisions, decisions, max_bytes, params or PageParams()), levels, meaning
+        ),
         trace=trace_points(model),
     )
     with replacing(path) as stream:

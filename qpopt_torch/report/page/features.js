@@ -36,7 +36,7 @@ function featureView(j) {
     h("details", null, h("summary", null, "Rename it, keep it or do without it"),
       h("pre", null, `sparse.rename_features({${feature.index}: "a name"})\nsparsify(…, include=[${feature.index}])\nsparsify(…, exclude=[${feature.index}])`)),
     h("div", { class: "feature-top" },
-      h("div", null, h("h3", null, "Where it is strongest"),
+      h("div", null, h("h3", null, "Where it is strongest"), heatLegend(),
         h("div", { class: "tiles" }, feature.samples.map((id) => namedTile(id, j))),
         h("p", { class: "note" }, "At most two samples of a class are shown.")),
       h("div", null, h("h3", null, "Its values"), histogram(j, true),

@@ -1,37 +1,10 @@
 // Pieces that several sections use: pictures with heat maps, sums, histograms.
-const decoded = new Map();
-
-function levels(id) {
-  if (!decoded.has(id)) {
-    const text = DATA.samples[id].maps;
-    decoded.set(id, text ? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) : null);
-  }
-  return decoded.get(id);
-}
-
-function heatCanvas(id, j) {
-  const bytes = DATA.grid.length ? levels(id) : null;
-  if (!bytes) return null;
-  const [rows, columns] = DATA.grid;
-  // One pixel a position; the browser interpolates between them when it enlarges the canvas.
-  const canvas = h("canvas", { width: columns, height: rows, "aria-hidden": "true" });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(columns, rows);
-  const start = j * rows * columns;
-  for (let i = 0; i < rows * columns; i += 1) {
-    const level = bytes[start + i] / 255;
-    image.data.set([240 + 15 * level, 70 + 150 * level * level, 10 + 30 * level, 165 * level ** 0.8], 4 * i);
-  }
-  context.putImageData(image, 0, 0);
-  return canvas;
-}
-
 function picture(id, j = null) {
   const sample = DATA.samples[id];
   const described = `Sample of ${className(sample.label)}` + (j === null ? "" : `, heat map of ${featureName(j)}`);
   if (sample.image !== undefined) {
     const image = h("img", { src: DATA.images[sample.image], alt: described, class: DATA.sharp ? "sharp" : null, decoding: "async" });
-    const frame = h("span", { class: "picture" }, image, j === null ? null : heatCanvas(id, j));
+    const frame = h("span", { class: "picture" }, image, j === null ? null : heatOver(id, j));
     frame.style.aspectRatio = sample.ratio;
     return frame;
   }
@@ -41,7 +14,7 @@ function picture(id, j = null) {
       return svg("polyline", { points: line.map((y, i) => `${(i * step).toFixed(2)},${(56 - 52 * y).toFixed(2)}`).join(" ") });
     });
     const drawing = svg("svg", { viewBox: "0 0 100 60", preserveAspectRatio: "none", role: "img", "aria-label": described }, lines);
-    return h("span", { class: "picture series" }, j === null ? null : heatCanvas(id, j), drawing);
+    return h("span", { class: "picture series" }, j === null ? null : heatOver(id, j), drawing);
   }
   return h("span", { class: "picture missing" }, `sample ${sample.index}`);
 }

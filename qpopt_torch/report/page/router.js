@@ -81,6 +81,14 @@ heat.addEventListener("click", () => {
   heat.setAttribute("aria-pressed", String(on));
   document.body.classList.toggle("no-heat", !on);
 });
+const lines = document.getElementById("contours");
+lines.hidden = !DATA.grid.length;
+lines.addEventListener("click", () => {
+  contours = !contours;
+  lines.setAttribute("aria-pressed", String(contours));
+  kept.clear();
+  show(true);
+});
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main").focus();
