@@ -216,6 +216,20 @@ def meaning(
     typer.echo(importlib.import_module("benchmarks.studies.meaning").main(seeds, out))
 
 
+@app.command()
+def levels(
+    data: Annotated[str, typer.Option(help="digits or birds (drawn ones).")] = "digits",
+    seed: Annotated[int, typer.Option(min=0, help="Fixes everything random.")] = 0,
+    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/levels"),
+) -> None:
+    """Compare heads, sets of all scores, and how foreign classes are told: a few minutes."""
+    if find_spec("torch") is None or find_spec("sklearn") is None:
+        raise BenchmarkError("This study trains networks: pip install '.[torch]' scikit-learn.")
+    if data not in ("digits", "birds"):
+        raise BenchmarkError(f"data must be digits or birds, not {data!r}.")
+    typer.echo(importlib.import_module("benchmarks.studies.levels").main(data, seed, out))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     again = "interrupted; start it again to go on"

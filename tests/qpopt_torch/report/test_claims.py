@@ -20,6 +20,7 @@ from qpopt_torch import (
     DrawnBirds,
     SparseClassifier,
     collect,
+    conformal,
     evaluate,
     train_adapter,
 )
@@ -62,7 +63,11 @@ def forty_classes():
     layers = (nn.Conv2d(1, 16, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
     network = nn.Sequential(*layers, nn.Linear(16, 40)).eval()
     loaders = [[(torch.randn(n, 1, 6, 6), torch.arange(n) % 40)] for n in (40, 80)]
-    return classifier(network, loaders[1], 9, 4), *loaders
+    sparse = classifier(network, loaders[1], 9, 4)
+    others = [(torch.randn(80, 1, 6, 6), torch.arange(80) % 40)]
+    sparse.calibrate_levels(others, progress=False)
+    conformal(sparse, others, alpha=0.2, progress=False)
+    return sparse, *loaders
 
 
 def drawn_birds():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from qpopt_torch import SparseClassifier, collect
+from qpopt_torch import SparseClassifier, collect, conformal
 from tests.qpopt_torch.readable import NAMES, small_loader, small_sparse
 
 VIEWS = ("overview", "classes", "class/2", "contrast/0/1", "features", "feature/0", "decisions")
@@ -225,3 +225,62 @@ def test_two_hundred_classes(open_page, large_report):
     page.get_by_role("tab", name="Class map").click()
     page.get_by_role("heading", name="Class map").wait_for()
     assert page.locator("#panel-map .cell").count() == 1000
+
+
+def test_levels_of_a_decision_and_a_wanted_coverage(open_page, tmp_path):
+    """Without a calibrated predictor the deepest level is marked that held often enough."""
+    sparse = small_sparse()
+    path = sparse.report(tmp_path / "plain.html", small_loader(1), progress=False)
+    page = open_page(path)
+    go(page, "decision/wrong/0")
+    assert page.locator(".ladder > li").count() == 2
+    slider, status = page.get_by_label("Wanted coverage"), page.get_by_role("status")
+    slider.fill("99")
+    assert "Level 0 is the deepest" in status.inner_text()
+    assert page.locator("[role=status] + div .in").count() == 4
+    # Sets of a predictor grow with what is wanted, and always hold the prediction.
+    conformal(sparse, small_loader(3, n_batches=9), alpha=0.2, score="lac", progress=False)
+    page = open_page(sparse.report(tmp_path / "sets.html", small_loader(1), progress=False))
+    go(page, "decision/wrong/0")
+    slider, sizes = page.get_by_label("Wanted coverage"), []
+    assert slider.input_value() == "80"
+    for wanted in (slider.get_attribute("min"), "80", slider.get_attribute("max")):
+        slider.fill(wanted)
+        sizes.append(page.locator("[role=status] + div .in").count())
+        assert (
+            f"The set for {wanted} % holds {sizes[-1]} class"
+            in page.get_by_role("status").inner_text()
+        )
+    assert 1 <= sizes[0] <= sizes[1] <= sizes[2]
+    assert slider.get_attribute("max") == "98"  # 63 samples: 1 / (63 + 1) is 1.6 %
+
+
+def test_contours_in_place_of_colours(report, open_page):
+    page = open_page(report)
+    go(page, "feature/1")
+    tiles = page.locator("#panel-features .tile .picture")
+    colours = page.locator("#panel-features canvas.heat").count()
+    assert colours == tiles.count() > 0
+    page.get_by_role("button", name="As contours").click()
+    assert page.locator("#panel-features canvas.heat").count() == 0
+    assert page.locator("#panel-features svg.heat").count() == colours
+    # A line runs where the map is above the level, and has both of its ends on the map.
+    drawn = page.locator("#panel-features svg.heat path").first.get_attribute("d")
+    assert drawn is None or drawn.count("M") == drawn.count("L")
+    page.get_by_role("button", name="As contours").click()
+    assert page.locator("#panel-features canvas.heat").count() == colours
+
+
+def test_maps_are_as_pale_as_the_feature_is_weak(report, open_page):
+    page = open_page(report)
+    go(page, "feature/1")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('#panel-features .tile .heat')].map((e) => +e.style.opacity)"
+    )
+    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    feature = data["features"][1]
+    assert feature["on"] == pytest.approx(max(mode[0] for mode in feature["modes"]), abs=1e-3)
+    values = [data["samples"][i]["z"][1] for i in feature["samples"]]
+    expected = [min(1, max(0, value / feature["on"])) for value in values]
+    assert shown == pytest.approx(expected, abs=2e-3)
+    assert min(shown) < max(shown)

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from tests.qpopt_torch.report.claims.counterfactuals import change
+from tests.qpopt_torch.report.claims.levels import levels
 from tests.qpopt_torch.report.claims.reading import NUMBER, numbers
 
 MISLED = re.compile(rf"(.+) of (.+) is (only )?({NUMBER}); (?:in (.+) )?it is usually ({NUMBER})\.")
@@ -68,12 +69,14 @@ def decision(claims, kind, place):
     claims.say(seen["heading"] == title, seen["heading"])
     claims.say((kind == "right") == (label == pred), f"a {kind} decision")
     inside = {text for one in seen["changes"] for text in (one["head"], *one["notes"])}
+    inside |= set(levels(claims, seen["levels"], sample))
     patterns = {
         r"Sample (\d+)\. The class with the highest sum wins\.": lambda i: claims.say(
             int(i) == sample, "the sample"
         ),
         "What misled: (.*)": lambda what: misled(claims, what, sample),
         "Each change is by itself.*|": None,
+        "A class stays possible as long as .* and opens no level\\.": None,
     }
     for text in (text for text in seen["paragraphs"] if text not in inside):
         claims.explain(text, patterns)

@@ -7,6 +7,11 @@ from base64 import b64decode
 import numpy as np
 
 from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims.levels import (
+    levels_counted,
+    levels_table,
+    sets_measured,
+)
 from tests.qpopt_torch.report.claims.meanings import overview_of_meanings
 from tests.qpopt_torch.report.claims.reading import PERCENT, numbers
 
@@ -82,7 +87,15 @@ def overview(claims):
         r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
         r"Over the ([\d,]+) samples that show the features here, the averages lie between (\S+) "
         r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
-        r"Heat maps show where a feature fires\. .* near its maximum\.( They are .*)?": heat,
+        r"Heat maps show where a feature fires\. .* near its maximum\. In an image where the "
+        r"feature is weak the whole map is paler, and nothing is left of it at 0\."
+        r"( They are .*)?": heat,
+        r"A decision is explained feature by feature, .*, was counted on ([\d,]+) (calibration )?"
+        r"samples\.": lambda *said: levels_counted(claims, *said),
+        rf"Sets for {PERCENT}: of these ([\d,]+) samples, {PERCENT} have the true class in "
+        rf"theirs\. A set holds ([\d.]+) classes on average; {PERCENT} hold one alone\.": (
+            lambda *said: sets_measured(claims, *said)
+        ),
         r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
         r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
         "What these pictures show is known exactly, and each part .*": lambda: claims.say(
@@ -98,6 +111,7 @@ def overview(claims):
     each = [100 * (1 - measures.overlap(entry["modes"])) for entry in claims.data["features"]]
     of_model["Contrastiveness"] = float(np.mean(each))
     metrics_table(claims, seen, of_model, of_dense)
+    levels_table(claims, seen)
     figures = {**of_model, "Features": len(served), "Features per class": per_class}
     for title, value in seen["figures"]:
         claims.near(numbers(value)[0], figures[title], f"{title} {value}", TENTH)

@@ -17,6 +17,18 @@ READ = """async (views) => {
     addEventListener("hashchange", () => done(), { once: true });
     location.hash = hash;
   });
+  const texts = (q, n) => [...n.querySelectorAll(q)].map((e) => e.textContent);
+  const levels = (section) => {
+    const slider = section.querySelector("input");
+    const states = [slider.min, slider.value, slider.max].map((value) => {
+      slider.value = value;
+      slider.dispatchEvent(new Event("input"));
+      return { value, status: texts("[role=status]", section)[0], promise: texts("p.note", section).at(-1),
+        members: texts(".chips a", section.querySelector("[role=status] + div")),
+        marked: texts(".ladder .in a", section), listed: texts(".ladder .chips a", section) };
+    });
+    return { states, steps: [...section.querySelectorAll(".ladder > li")].map((e) => ({ head: texts(".level-head", e)[0], note: texts("p.note", e)[0], gone: texts(".chips a", e) })) };
+  };
   const read = (panel) => {
     const all = (q, n = panel) => [...n.querySelectorAll(q)];
     const texts = (q, n = panel) => all(q, n).map((e) => e.textContent);
@@ -31,7 +43,8 @@ READ = """async (views) => {
       chips: all(".chips a").filter((e) => !e.closest(".parts")).map((e) => e.textContent),
       tiles: all(".feature-top figcaption").map((e) => e.textContent),
       changes: all(".change").map((e) => ({ head: texts("p", e)[0], ways: texts("li", e), notes: texts("p.note", e) })),
-      items: all("main li, li").filter((e) => !e.closest(".change, .cards, .parts, .chips")).map((e) => e.textContent),
+      items: all("main li, li").filter((e) => !e.closest(".change, .cards, .parts, .chips, .ladder")).map((e) => e.textContent),
+      levels: all(".levels").map(levels)[0],
       tables: all("table").map((t) => ({ kind: t.className, caption: t.caption ? texts("a", t.caption)[0] : "", note: t.caption ? t.caption.textContent : "",
         rows: [...t.rows].map((r) => [...r.cells].map(bare)) })),
       cells: texts(".cell title"),
