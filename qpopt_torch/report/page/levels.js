@@ -19,7 +19,7 @@ function levelsView(entry, terms) {
   });
   const ladder = h("ol", { class: "ladder" }, steps);
   const status = h("p", { role: "status" }), promise = h("p", { class: "note" }), chosen = h("div", null);
-  const output = h("output", { for: "wanted" });
+  const output = h("b", { class: "wanted" });
   const choose = (percentage) => {
     output.textContent = `${percentage} %`;
     let members;
