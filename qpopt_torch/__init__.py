@@ -46,6 +46,7 @@ _MODULES = {
     "finer_maps": "network.finer_maps",
     "load": "sparse.loading",
     "load_published": "sparse.published",
+    "name_features": "evidence.naming",
     "sparsify": "pipeline.sparsify",
     "sweep": "pipeline.sweep",
     "train_adapter": "training.adapter_training",

@@ -4,6 +4,7 @@ from qpopt_torch.data.drawn_birds import DrawnBirds as DrawnBirds
 from qpopt_torch.errors import LoaderError as LoaderError
 from qpopt_torch.errors import ModelError as ModelError
 from qpopt_torch.errors import TrainingError as TrainingError
+from qpopt_torch.evidence.naming import name_features as name_features
 from qpopt_torch.metrics.accuracy import accuracy as accuracy
 from qpopt_torch.metrics.evaluate import evaluate as evaluate
 from qpopt_torch.metrics.summary import Metrics as Metrics

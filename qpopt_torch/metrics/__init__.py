@@ -15,6 +15,10 @@ from qpopt_torch.metrics.causal import (
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
 from qpopt_torch.metrics.correlation import Correlation
 from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
+from qpopt_torch.metrics.explanations.contrastive_pairs import ContrastivePairs, contrastive_pairs
+from qpopt_torch.metrics.explanations.deletion import deletion_test
+from qpopt_torch.metrics.explanations.local_alignment import LocalAlignment, local_alignment
+from qpopt_torch.metrics.explanations.plausibility import Plausibility, PointingGame
 from qpopt_torch.metrics.grounding import StructuralGrounding, structural_grounding
 from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.metric import Metric
@@ -23,18 +27,25 @@ from qpopt_torch.metrics.parts import PartAlignment, part_alignment, pointing, t
 __all__ = [
     "Accuracy",
     "ClassIndependence",
+    "ContrastivePairs",
     "Contrastiveness",
     "Correlation",
     "Diversity",
     "FeatureAlignment",
+    "LocalAlignment",
     "Metric",
     "PartAlignment",
     "PlainDiversity",
+    "Plausibility",
+    "PointingGame",
     "RecognisedParts",
     "StructuralGrounding",
     "background_independence",
+    "contrastive_pairs",
+    "deletion_test",
     "feature_effects",
     "intervene",
+    "local_alignment",
     "part_alignment",
     "pointing",
     "single_deletion",

@@ -9,10 +9,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from qpopt_torch.data.batches import batches, begin
+from qpopt_torch.data.batches import batches, begin, require_rereadable
 from qpopt_torch.data.drawn_birds import DrawnBirds
-from qpopt_torch.errors import LoaderError, shown
+from qpopt_torch.errors import LoaderError, ModelError, shown
 from qpopt_torch.metrics.alignment import birds_of
+from qpopt_torch.metrics.explanations.deletion import OwnDrop, deletion_test
+from qpopt_torch.metrics.grounding import cosines
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.network.head_finder import find_head
 from qpopt_torch.network.observation import Features, observe, run, unwrap
@@ -29,6 +31,9 @@ def evaluate(
     train_loader: Iterable[Any] | None = None,
     attributes: ArrayLike | None = None,
     *,
+    similarity: ArrayLike | None = None,
+    masks: ArrayLike | None = None,
+    n_deletion: int = 0,
     progress: bool = True,
 ) -> Metrics:
     """Measure how good and how readable a model is, dense or sparse.
@@ -44,6 +49,15 @@ def evaluate(
     attributes
         What people say of the classes, classes × attributes, from 0 to 1; without them, what
         drawn birds have if `loader` reads these.
+    similarity
+        How similar classes are, classes × classes, for the structural grounding in place of the
+        cosine of attributes.
+    masks
+        Where the samples of `loader`, in their order, show what they are of: samples × height ×
+        width, from 0 to 1; for plausibility and pointing.
+    n_deletion
+        With how many samples of `loader` places are blurred to see which features of a sparse
+        classifier fall; each takes twice as many passes as a class has features.
 
     Examples
     --------
@@ -64,7 +78,15 @@ def evaluate(
         x, begun = begin(loader, core)
         network, head = core, find_head(core, x)
     module = head.modules(network)[0]
-    collection = MetricCollection(module, attributes, birds_of(loader))
+    collection = MetricCollection(
+        module, attributes, birds_of(loader), similarity=similarity, masks=masks
+    )
+    if n_deletion:
+        if not isinstance(core, SparseClassifier):
+            raise ModelError("Deletion is measured of sparse classifiers; set n_deletion=0.")
+        require_rereadable(loader, "The loader", "deletion reads it once more")
+        found = deletion_test(core, loader, n_deletion, progress=progress)
+        collection.metrics["deletion"] = OwnDrop(found)
     reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
     with observe(network, head) as seen:
         plain = batches(loader, core, begun=begun, title="evaluate", **reading)
@@ -92,6 +114,8 @@ class MetricCollection:
         As in `evaluate`.
     birds
         The drawn birds that decisions are about, if they are: their parts are known.
+    similarity, masks
+        As in `evaluate`.
     """
 
     def __init__(
@@ -99,6 +123,9 @@ class MetricCollection:
         head: nn.Module,
         attributes: ArrayLike | None = None,
         birds: DrawnBirds | None = None,
+        *,
+        similarity: ArrayLike | None = None,
+        masks: ArrayLike | None = None,
     ) -> None:
         module: Any = head
         self.weights = weights = module.weight.flatten(1).detach().float().cpu()
@@ -112,14 +139,25 @@ class MetricCollection:
             "contrastiveness": (),
             "correlation": (n_features,),
         }
+        self.masks: Tensor | None = None
+        self.n_masked = 0
+        if isinstance(head, SparseHead):
+            arguments["contrastive_pairs"] = (head.assignment.cpu().numpy(),)
+        if masks is not None:
+            self.masks = _numbers("masks", masks)
+            arguments |= {"plausibility": (weights,), "pointing": (weights,)}
         if birds is not None:
             attributes = birds.attributes if attributes is None else attributes
             arguments["part_alignment"] = (birds,)
         if attributes is not None:
             known = _checked(attributes, n_classes)
             self.present = known > PRESENT
-            arguments["structural_grounding"] = (weights, known)
+            arguments["structural_grounding"] = (weights, cosines(known))
             arguments["feature_alignment"] = (n_features, known.shape[1])
+            if isinstance(head, SparseHead):
+                arguments["local_alignment"] = (head.assignment.cpu(), self.present)
+        if similarity is not None:
+            arguments["structural_grounding"] = (weights, _numbers("similarity", similarity))
         kinds: Mapping[str, Any] = METRICS
         self.metrics = {key: kinds[key](*given) for key, given in arguments.items()}
         self.n_feature_samples = 0
@@ -132,6 +170,11 @@ class MetricCollection:
                 self.metrics[key].update(seen.maps, seen.logits)
         if "part_alignment" in self.metrics:
             self.metrics["part_alignment"].update(seen.features, labels)
+        if self.masks is not None and seen.maps is not None:
+            own = self.masks[self.n_masked : self.n_masked + len(labels)]
+            self.n_masked += len(labels)
+            for key in ("plausibility", "pointing"):
+                self.metrics[key].update(seen.maps, seen.logits, own)
 
     def add_features(self, seen: Features, labels: Tensor) -> None:
         """Add a batch to the metrics of features."""
@@ -142,13 +185,15 @@ class MetricCollection:
         self.metrics["correlation"].update(features)
         if "feature_alignment" in self.metrics:
             self.metrics["feature_alignment"].update(features, self.present[labels.cpu()])
+        if "local_alignment" in self.metrics:
+            self.metrics["local_alignment"].update(features, labels)
 
     def compute(self, *, from_training: bool = False) -> Metrics:
         """Return all metrics; `from_training` says that the features were those of training."""
         values: dict[str, Any] = dict.fromkeys(METRICS)
         values |= {key: metric.compute() for key, metric in self.metrics.items()}
         if not self.metrics["sid5"].n_samples:  # there were no maps
-            values |= {"sid5": None, "diversity5": None}
+            values |= dict.fromkeys(("sid5", "diversity5", "plausibility", "pointing"))
         used = self.weights != 0
         return Metrics(
             **values,
@@ -159,11 +204,15 @@ class MetricCollection:
         )
 
 
-def _checked(attributes: ArrayLike, n_classes: int) -> Tensor:
+def _numbers(name: str, values: ArrayLike) -> Tensor:
     try:
-        values = torch.as_tensor(attributes).double().cpu()
+        return torch.as_tensor(values).double().cpu()
     except (TypeError, ValueError, RuntimeError):
-        raise LoaderError(f"attributes must be numbers, not {shown(attributes)}.") from None
+        raise LoaderError(f"{name} must be numbers, not {shown(values)}.") from None
+
+
+def _checked(attributes: ArrayLike, n_classes: int) -> Tensor:
+    values = _numbers("attributes", attributes)
     if values.ndim != 2 or len(values) != n_classes:
         raise LoaderError(
             f"attributes have the shape {tuple(values.shape)}; they need one row for each of the "

@@ -14,6 +14,10 @@ from qpopt_torch.metrics.alignment import FeatureAlignment, RecognisedParts
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
 from qpopt_torch.metrics.correlation import Correlation
 from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
+from qpopt_torch.metrics.explanations.contrastive_pairs import ContrastivePairs
+from qpopt_torch.metrics.explanations.deletion import OwnDrop
+from qpopt_torch.metrics.explanations.local_alignment import LocalAlignment
+from qpopt_torch.metrics.explanations.plausibility import Plausibility, PointingGame
 from qpopt_torch.metrics.grounding import StructuralGrounding
 from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.metric import Metric
@@ -28,13 +32,21 @@ METRICS: Mapping[str, type[Metric]] = {
     "structural_grounding": StructuralGrounding,
     "feature_alignment": FeatureAlignment,
     "part_alignment": RecognisedParts,
+    "local_alignment": LocalAlignment,
+    "contrastive_pairs": ContrastivePairs,
+    "plausibility": Plausibility,
+    "pointing": PointingGame,
+    "deletion": OwnDrop,
 }
 """The metric behind every value, in the order in which they are shown."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """How good and how readable a model is; all but accuracy and counts is in percent.
+    """How good and how readable a model is.
+
+    Accuracy and what comes after the counts, `contrastive_pairs` apart, is from 0 to 1; the rest
+    is in percent.
 
     Parameters
     ----------
@@ -53,6 +65,15 @@ class Metrics:
     n_samples, n_train_samples
         Samples behind the accuracy and diversity, and behind the other metrics if these were
         taken from training samples (0 if not).
+    local_alignment
+        Agreement with attributes among similar classes; None without attributes.
+    contrastive_pairs
+        The share of class pairs that differ in one feature each; None for dense models.
+    plausibility, pointing
+        Whether the heat of decisions, and the maxima of their features, lie on what the picture is
+        of; None without masks.
+    deletion
+        How much farther features fall than others where their maps are blurred; None unless asked.
     """
 
     accuracy: float
@@ -68,6 +89,11 @@ class Metrics:
     part_alignment: float | None
     n_samples: int
     n_train_samples: int
+    local_alignment: float | None = None
+    contrastive_pairs: float | None = None
+    plausibility: float | None = None
+    pointing: float | None = None
+    deletion: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as JSON can hold them; what is undefined is None."""

@@ -6,7 +6,7 @@ from base64 import b64decode
 
 import numpy as np
 
-from tests.qpopt_torch.report.claims import measures
+from tests.qpopt_torch.report.claims import explained, measures
 from tests.qpopt_torch.report.claims.levels import (
     levels_counted,
     levels_table,
@@ -25,6 +25,12 @@ def overview(claims):
     needed = served.mean() < 2 or single > len(served) / 5
     of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
     of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense())
+    of_model["Contrastive pairs"] = explained.contrastive_pairs(truth.uses)
+    if truth.birds is not None:
+        known = truth.birds.attributes.astype(bool)
+        of_model["Local alignment"] = explained.local_alignment(
+            truth.shown.z, truth.shown.y, known, truth.uses
+        )
     n_samples = len(truth.decided.y)
 
     def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
