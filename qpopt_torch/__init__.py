@@ -38,7 +38,7 @@ _MODULES = {
     "find_head": "network.head_finder",
     "fine_tune": "training.fine_tuning",
     "finer_maps": "network.finer_maps",
-    "load": "sparse.classifier",
+    "load": "sparse.loading",
     "load_published": "sparse.published",
     "sparsify": "pipeline.sparsify",
     "sweep": "pipeline.sweep",

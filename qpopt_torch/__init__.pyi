@@ -17,7 +17,7 @@ from qpopt_torch.pipeline.sweep import sweep as sweep
 from qpopt_torch.pipeline.sweep_result import Sweep as Sweep
 from qpopt_torch.sparse.adapter import Adapter as Adapter
 from qpopt_torch.sparse.classifier import SparseClassifier as SparseClassifier
-from qpopt_torch.sparse.classifier import load as load
+from qpopt_torch.sparse.loading import load as load
 from qpopt_torch.sparse.published import load_published as load_published
 from qpopt_torch.sparse.sparse_head import SparseHead as SparseHead
 from qpopt_torch.statistics.collect import collect as collect
