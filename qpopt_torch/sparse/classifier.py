@@ -232,6 +232,16 @@ class SparseClassifier(nn.Module):
 
         return write_report(self, path, loader, **options)
 
+    def studio(self, loader: Iterable[Any], **options: Any) -> Any:
+        """Open the model on a local page where it can be steered, and solved again in a second.
+
+        Arguments are those of `qpopt_torch.studio.launch.open_studio`; `options` must hold
+        `instance`: the folder that `sparsify` filled, or the instance itself.
+        """
+        from qpopt_torch.studio.launch import open_studio
+
+        return open_studio(self, loader, **options)
+
 
 def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
     """Return the number of a class given by number or name."""
