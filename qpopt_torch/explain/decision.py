@@ -12,9 +12,10 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import to_model
 from qpopt_torch.errors import LoaderError
-from qpopt_torch.evidence.gather import Evidence, Sample, standard_units
+from qpopt_torch.evidence.gather import Evidence, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.explain import decision_terms as terms
 from qpopt_torch.explain.counterfactuals import Change, Move, Reach, change_to
 from qpopt_torch.explain.explanation import Explanation
@@ -215,6 +216,23 @@ def explain_decision(
         Gives names, the scale of the heat maps, and what is usual in a class.
     class_names, to_image
         As in `gather`; the names of the evidence come first.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32, pairs=1.0)
+    >>> loader = torch.utils.data.DataLoader(birds, 8)
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> told = qpopt_torch.explain.explain_decision(sparse, birds[0][0])
+    >>> winner = told.sums[0]
+    >>> winner.number == int(sparse(birds[0][0][None]).argmax())
+    True
     """
     batch, seen = _look(model, x)
     values = standard_units(model, seen)

@@ -42,6 +42,13 @@ def build(name: str, n_classes: int, **arguments: Any) -> nn.Module:
     ------
     ModelError
         If there is no such model, or its package is not installed or broken.
+
+    Examples
+    --------
+    >>> import qpopt_torch
+    >>> model = qpopt_torch.build("torch.nn:LazyLinear", 4, out_features=4)
+    >>> model.specification.name
+    'torch.nn:LazyLinear'
     """
     source, separator, what = name.partition(":")
     if not (source and separator and what):

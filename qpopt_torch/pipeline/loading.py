@@ -47,6 +47,23 @@ def load(directory: AnyPath, model: nn.Module | None = None) -> SparseClassifier
     ModelError
         If the model is another architecture, where it says which weights do not fit, or cannot be
         built, where it says what to pass.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sparse.save(folder)
+    ...     again = qpopt_torch.load(folder, model)
+    >>> again.class_features(0) == sparse.class_features(0)
+    True
     """
     folder = folder_of(directory)
     config, head, state = read_model(folder)

@@ -123,6 +123,19 @@ def sparsify(
     SparseClassifier
         Ready to use, in evaluation mode. `metrics` holds what was measured on `val_loader`, dense
         and sparse, and `history` what the training did.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> sparse(loader[0][0]).shape, [len(sparse.class_features(c)) for c in range(4)]
+    (torch.Size([40, 4]), [2, 2, 2, 2])
     """
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
