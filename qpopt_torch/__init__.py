@@ -44,7 +44,9 @@ _MODULES = {
     "load": "pipeline.loading",
     "load_published": "sparse.published",
     "sparsify": "pipeline.sparsify",
+    "steer": "pipeline.steering",
     "sweep": "pipeline.sweep",
+    "export_onnx": "sparse.onnx",
     "train_adapter": "training.adapter_training",
     "train_dense": "training.dense",
 }

@@ -17,10 +17,12 @@ from qpopt_torch.network.observation import Features as Features
 from qpopt_torch.network.specification import Specification as Specification
 from qpopt_torch.pipeline.loading import load as load
 from qpopt_torch.pipeline.sparsify import sparsify as sparsify
+from qpopt_torch.pipeline.steering import steer as steer
 from qpopt_torch.pipeline.sweep import sweep as sweep
 from qpopt_torch.pipeline.sweep_result import Sweep as Sweep
 from qpopt_torch.sparse.adapter import Adapter as Adapter
 from qpopt_torch.sparse.classifier import SparseClassifier as SparseClassifier
+from qpopt_torch.sparse.onnx import export_onnx as export_onnx
 from qpopt_torch.sparse.published import load_published as load_published
 from qpopt_torch.sparse.sparse_head import SparseHead as SparseHead
 from qpopt_torch.statistics.collect import collect as collect

@@ -33,7 +33,7 @@ def evaluate_command(
     if as_json:
         print(json.dumps(metrics.to_dict()))
     else:
-        common.console.print(str(metrics))
+        common.console.print(str(metrics), soft_wrap=True)
 
 
 def report_command(
@@ -60,4 +60,4 @@ def report_command(
     if (data / "train").is_dir():
         train = common.images(sparse, data / "train", batch_size, workers)
     sparse.report(path, test, train_loader=train, title=title, progress=not quiet)
-    common.console.print(f"written to {path}")
+    common.console.print(f"written to {path}", soft_wrap=True)

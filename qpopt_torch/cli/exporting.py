@@ -22,5 +22,6 @@ def export_command(
     sparse = common.opened_model(directory, model, "cpu")
     difference = export_onnx(sparse, onnx)
     common.console.print(
-        f"written to {onnx}; onnxruntime and torch differ by {difference:.1e} at most"
+        f"written to {onnx}; onnxruntime and torch differ by {difference:.1e} at most",
+        soft_wrap=True,
     )

@@ -60,7 +60,7 @@ def explain_command(
     decision = _decision(sparse, image, rivals)
     decision.write(out)
     common.console.print(str(decision), soft_wrap=True)
-    common.console.print(f"written to {out}")
+    common.console.print(f"written to {out}", soft_wrap=True)
 
 
 def _decision(sparse: SparseClassifier, path: Path, rivals: int) -> Decision:

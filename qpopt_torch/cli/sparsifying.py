@@ -122,7 +122,8 @@ def sparsify_command(
     if report:
         sparse.report(out / REPORT, test, train_loader=plain, progress=not quiet)
     common.console.print(summary(sparse))
-    common.console.print(f"saved in {out}" + (f"; open {out / REPORT}" if report else ""))
+    shown = f"; open {out / REPORT}" if report else ""
+    common.console.print(f"saved in {out}{shown}", soft_wrap=True)
 
 
 def summary(sparse: SparseClassifier) -> Table:

@@ -87,6 +87,8 @@ def steer_command(
     before, after = set(sparse.selection.tolist()), set(found.selection.tolist())
     gone, new = sorted(before - after), sorted(after - before)
     common.console.print(summary(found))
-    common.console.print(f"no longer selected: {', '.join(map(str, gone)) or 'none'}")
-    common.console.print(f"newly selected: {', '.join(map(str, new)) or 'none'}")
-    common.console.print(f"saved in {out}")
+    common.console.print(
+        f"no longer selected: {', '.join(map(str, gone)) or 'none'}", soft_wrap=True
+    )
+    common.console.print(f"newly selected: {', '.join(map(str, new)) or 'none'}", soft_wrap=True)
+    common.console.print(f"saved in {out}", soft_wrap=True)

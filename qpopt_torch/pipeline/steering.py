@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from qpopt.io import AnyPath
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.metrics.evaluate import evaluate
 from qpopt_torch.pipeline.sparsify import sparsify
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -52,7 +53,23 @@ def steer(
     -------
     SparseClassifier
         A new model.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> quick = {"n_select": 4, "n_per_class": 2, "training": None, "progress": False}
+    >>> sparse = qpopt_torch.sparsify(model, loader, **quick)
+    >>> unwanted = int(sparse.selection[0])
+    >>> steered = qpopt_torch.steer(sparse, loader, exclude=[unwanted], **quick)
+    >>> unwanted in steered.selection
+    False
     """
+    if not isinstance(model, SparseClassifier):
+        raise ModelError(f"steer takes a SparseClassifier, not {shown(model)}.")
     include, exclude = tuple(include), tuple(exclude)
     k = len(model.selection) if n_select is None else n_select
     kept = [d for d in model.selection.tolist() if d not in exclude]

@@ -44,7 +44,18 @@ def export_onnx(model: SparseClassifier, path: AnyPath, x: Tensor | None = None)
         If onnx or onnxruntime is not installed.
     ModelError
         If the model cannot be exported, or the file does not give the same logits.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> qpopt_torch.export_onnx(model, "model.onnx")
+    Traceback (most recent call last):
+    ModelError: export_onnx takes a SparseClassifier, ...
     """
+    if not hasattr(model, "record"):
+        raise ModelError(f"export_onnx takes a SparseClassifier, not a {type(model).__name__}.")
     if x is None:
         if model.record.input_shape is None:
             raise ModelError("The shape of the inputs is not known; pass x, a batch of them.")
