@@ -86,6 +86,7 @@ def load(directory: AnyPath, model: nn.Module | None = None) -> SparseClassifier
     load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
     with explained(folder):
         check_network(sparse.network, head)
+        sparse.restore_calibration(config)
         sparse.rename_features({int(d): name for d, name in config["feature_names"].items()})
         sparse.record = _record(config)
     if config["solution"]:

@@ -23,6 +23,7 @@ from qpopt_torch.network.specification import described
 from qpopt_torch.sparse.card import write_card
 from qpopt_torch.sparse.consistency import check_selection
 from qpopt_torch.sparse.record import Record
+from qpopt_torch.sparse.sets.calibrated import Calibrated
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
 from qpopt_torch.sparse.storage import SOLUTION, made_folder, save_model
 from qpopt_torch.statistics.statistics import Statistics
@@ -37,7 +38,7 @@ MIXED = 0.8
 """Correlation with the feature it started from below which a mixture has a name of its own."""
 
 
-class SparseClassifier(nn.Module):
+class SparseClassifier(Calibrated, nn.Module):
     """A copy of a model in which the head is replaced by a `SparseHead`.
 
     Everything before the head stays as it is, so the model works for every architecture, and
@@ -246,6 +247,7 @@ class SparseClassifier(nn.Module):
             "class_names": self.class_names,
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
             "solution": self.solution is not None,
+            **self.calibration(),
         }
         if head.relu:
             config["relu"] = True
