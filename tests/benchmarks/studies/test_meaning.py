@@ -17,7 +17,7 @@ from benchmarks.studies.meaning import (
     table,
 )
 
-LITTLE = Effort(pictures=3, test_pictures=2, epochs=1, fine_tuning=1)
+LITTLE = Effort(pictures=2, test_pictures=1, epochs=1, fine_tuning=1)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
