@@ -18,19 +18,14 @@ from qpopt import Solution
 from qpopt.io import AnyPath
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError, shown
-from qpopt_torch.network.builders import load_state
-from qpopt_torch.network.geometry import apply_changes
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
-from qpopt_torch.sparse.adapter import Adapter
-from qpopt_torch.sparse.consistency import check_network, check_selection, checked_solution
+from qpopt_torch.sparse.consistency import check_selection
+from qpopt_torch.sparse.sets.calibrated import Calibrated
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
 from qpopt_torch.sparse.storage import (
     SOLUTION,
-    explained,
-    folder_of,
     made_folder,
-    read_model,
     save_model,
 )
 from qpopt_torch.statistics.statistics import Statistics
@@ -39,7 +34,7 @@ MIXED = 0.8
 """Correlation with the feature it started from below which a mixture has a name of its own."""
 
 
-class SparseClassifier(nn.Module):
+class SparseClassifier(Calibrated, nn.Module):
     """A copy of a model in which the head is replaced by a `SparseHead`.
 
     Everything before the head stays as it is, so the model works for every architecture, and
@@ -217,6 +212,7 @@ class SparseClassifier(nn.Module):
             "class_names": self.class_names,
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
             "solution": self.solution is not None,
+            **self.calibration(),
         }
         if head.relu:
             config["relu"] = True
@@ -237,52 +233,6 @@ class SparseClassifier(nn.Module):
         from qpopt_torch.report import write_report
 
         return write_report(self, path, loader, **options)
-
-
-def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
-    """Restore a sparse classifier that `SparseClassifier.save` wrote.
-
-    Parameters
-    ----------
-    directory
-        Where it was saved.
-    model
-        A freshly built model of the same architecture; its weights do not matter. It is copied,
-        and the copy is in evaluation mode.
-
-    Raises
-    ------
-    InvalidFile
-        If a file is missing or damaged, or the files do not belong together.
-    ModelError
-        If the model is another architecture; it says which weights do not fit.
-    """
-    folder = folder_of(directory)
-    config, head, state = read_model(folder)
-    n_select, hidden = config["n_select"], config["hidden"]
-    selection, zeros = np.arange(n_select), np.zeros(n_select)
-    nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
-    options = {"dropout": config["dropout"], "relu": config.get("relu", False)}
-    blank = SparseHead(selection, nothing, zeros, zeros, **options)
-    if hidden is not None:
-        blank.adapter = Adapter(
-            every, every, selection, hidden=hidden, relu=config.get("adapter_relu", False)
-        )
-    core = unwrap(model)
-    if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
-        core = deepcopy(core)
-        with explained(folder):
-            for changes in finer:
-                apply_changes(core, changes)
-    sparse = SparseClassifier(core, head, blank, class_names=config["class_names"])
-    load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
-    with explained(folder):
-        check_network(sparse.network, head)
-        sparse.rename_features({int(d): name for d, name in config["feature_names"].items()})
-    if config["solution"]:
-        found = sparse.selection, sparse.assignment
-        sparse.solution = checked_solution(folder / SOLUTION, *found)
-    return sparse.eval()
 
 
 def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:

@@ -22,7 +22,10 @@ from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import LARGEST, Head
 
-SEALED = ("architecture", "head", "n_select", "hidden", "finer_maps", "relu", "adapter_relu")
+SEALED = (
+    *("architecture", "head", "n_select", "hidden", "finer_maps", "relu", "adapter_relu"),
+    *("levels", "sets"),
+)
 """What a configuration says of the weights; names may be edited by hand."""
 
 

@@ -1,0 +1,82 @@
+"""load: a sparse classifier from its files."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+from torch import nn
+
+from qpopt.io import AnyPath
+from qpopt_torch.network.builders import load_state
+from qpopt_torch.network.geometry import apply_changes
+from qpopt_torch.network.observation import unwrap
+from qpopt_torch.sparse.adapter import Adapter
+from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.sparse.consistency import check_network, checked_solution
+from qpopt_torch.sparse.sparse_head import SparseHead
+from qpopt_torch.sparse.storage import SOLUTION, explained, folder_of, read_model
+
+
+def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
+    """Restore a sparse classifier that `SparseClassifier.save` wrote.
+
+    Parameters
+    ----------
+    directory
+        Where it was saved.
+    model
+        A freshly built model of the same architecture; its weights do not matter. It is copied,
+        and the copy is in evaluation mode.
+
+    Raises
+    ------
+    InvalidFile
+        If a file is missing or damaged, or the files do not belong together.
+    ModelError
+        If the model is another architecture; it says which weights do not fit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sparse.save(folder)
+    ...     again = qpopt_torch.load(folder, model)
+    >>> again.class_features(0) == sparse.class_features(0)
+    True
+    """
+    folder = folder_of(directory)
+    config, head, state = read_model(folder)
+    n_select, hidden = config["n_select"], config["hidden"]
+    selection, zeros = np.arange(n_select), np.zeros(n_select)
+    nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
+    options = {"dropout": config["dropout"], "relu": config.get("relu", False)}
+    blank = SparseHead(selection, nothing, zeros, zeros, **options)
+    if hidden is not None:
+        blank.adapter = Adapter(
+            every, every, selection, hidden=hidden, relu=config.get("adapter_relu", False)
+        )
+    core = unwrap(model)
+    if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
+        core = deepcopy(core)
+        with explained(folder):
+            for changes in finer:
+                apply_changes(core, changes)
+    sparse = SparseClassifier(core, head, blank, class_names=config["class_names"])
+    load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
+    with explained(folder):
+        check_network(sparse.network, head)
+        sparse.restore_calibration(config)
+        sparse.rename_features({int(d): name for d, name in config["feature_names"].items()})
+    if config["solution"]:
+        found = sparse.selection, sparse.assignment
+        sparse.solution = checked_solution(folder / SOLUTION, *found)
+    return sparse.eval()
