@@ -90,7 +90,7 @@ def write_report(
     attributes
         As in `evaluate`.
     dense
-        Metrics of the dense model, to compare with.
+        Metrics of the dense model, to compare with; those of `model.metrics` by default.
     settings
         Further settings to list, for example those of the training.
     title
@@ -151,6 +151,7 @@ def described(
 
     Arguments are those of `write_report`; `reading` holds those that are handed to `gather`.
     """
+    dense = dense or model.metrics.get("dense")
     birds = birds_of(loader)
     collection = MetricCollection(model.sparse_head, attributes, birds)
     given = dict(reading)
