@@ -12,13 +12,13 @@ from qpopt import Instance
 from qpopt.control.limits import GAP
 from qpopt_torch.errors import ModelError
 from qpopt_torch.sparse.classifier import SparseClassifier
-from qpopt_torch.studio.cache import Cached
 from qpopt_torch.studio.demands import Wishes, names_of
 from qpopt_torch.studio.exports import as_command, as_python
-from qpopt_torch.studio.processes import Worker
-from qpopt_torch.studio.saving import steered
 from qpopt_torch.studio.session import Session
 from qpopt_torch.studio.state import Accuracy
+from qpopt_torch.studio.work.cache import Cached
+from qpopt_torch.studio.work.processes import Worker
+from qpopt_torch.studio.work.saving import steered
 
 INSTANCE = "instance.npz"
 LATEST = 0.25
@@ -74,7 +74,7 @@ class Studio:
         self.places, self.params = places, params
         folder = session.folder
         session.base.save(folder / INSTANCE)
-        room = "qpopt_torch.studio"
+        room = "qpopt_torch.studio.work"
         files = [str(folder), str(folder / INSTANCE)]
         self.solver = Worker(f"{room}.solving", files[1:], self._solved)
         self.adapter = Worker(f"{room}.measuring", files, self._measured)

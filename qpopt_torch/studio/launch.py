@@ -27,13 +27,13 @@ from qpopt_torch.report.html import described
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.studio.api import Studio, StudioParams
-from qpopt_torch.studio.cache import Cached
 from qpopt_torch.studio.demands import class_sets
 from qpopt_torch.studio.own_pictures import OwnPictures, Preprocess
 from qpopt_torch.studio.pages import page
 from qpopt_torch.studio.server import application
 from qpopt_torch.studio.session import Session
 from qpopt_torch.studio.state import State
+from qpopt_torch.studio.work.cache import Cached
 
 HOST = "127.0.0.1"
 

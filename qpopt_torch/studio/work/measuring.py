@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from qpopt import Instance
 from qpopt_torch.baselines.random_assignment import random_assignment
 from qpopt_torch.sparse.sparse_head import SparseHead
-from qpopt_torch.studio.cache import Cached
 from qpopt_torch.studio.demands import Wishes, class_sets
-from qpopt_torch.studio.processes import OnMessage, serve
+from qpopt_torch.studio.work.cache import Cached
+from qpopt_torch.studio.work.processes import OnMessage, serve
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.settings import AdapterTraining
 

@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from qpopt_torch.studio.processes import Worker
+from qpopt_torch.studio.work.processes import Worker
 
 WORK = """
 import os, time
-from qpopt_torch.studio.processes import serve
+from qpopt_torch.studio.work.processes import serve
 from qpopt import QpoptError
 
 def work(job, tell):

@@ -8,9 +8,9 @@ from typing import Any
 
 from qpopt_torch.errors import ModelError
 from qpopt_torch.sparse.classifier import SparseClassifier
-from qpopt_torch.studio.cache import Cached
-from qpopt_torch.studio.measuring import ADAPTER
 from qpopt_torch.studio.state import State
+from qpopt_torch.studio.work.cache import Cached
+from qpopt_torch.studio.work.measuring import ADAPTER
 from qpopt_torch.training.adapter_training import train_adapter
 
 

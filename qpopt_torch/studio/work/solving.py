@@ -8,7 +8,7 @@ from typing import Any
 from qpopt import Instance, QpoptError, Solution, generate, solve
 from qpopt.control import Event
 from qpopt_torch.studio.demands import Demand, Wishes, class_sets, conflict, impossible
-from qpopt_torch.studio.processes import OnMessage, serve
+from qpopt_torch.studio.work.processes import OnMessage, serve
 
 FIRST_SECONDS = 0.4
 """How long the first search takes: at 2,048 features it finds the best known within half of it."""
