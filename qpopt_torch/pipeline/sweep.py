@@ -124,7 +124,7 @@ def sweep(
     preparing |= checked_wishes(max(k for k, _ in pairs), 1, include, exclude)
     folder = None if out is None else RunFolder(out)
     core, head = with_finer_maps(core, plain, head)
-    found = first_look(core, plain, head, names, loaders, preparing)
+    found, _ = first_look(core, plain, head, names, loaders, preparing)
     statistics = statistics_for(
         preparing, solving, core, plain, head=found, class_names=names, progress=shown
     )

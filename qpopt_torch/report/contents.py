@@ -66,7 +66,7 @@ def contents(
             kind: [
                 {
                     "sample": number(decisions, i),
-                    **_decision(decisions.samples[i], gallery),
+                    **described_decision(decisions.samples[i], gallery),
                     **levels.of_decision(decisions.samples[i]),
                 }
                 for i in members
@@ -77,7 +77,7 @@ def contents(
         **_map(gallery),
         **levels.to_dict(),
     }
-    return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)), params)}
+    return {**data, **drawn(samples, gallery, max_bytes - len(json.dumps(data)), params)}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ def _mixture(gallery: Evidence, column: int) -> dict[str, Any]:
     }
 
 
-def _decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
+def described_decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
     """Return the sums of a decision, what would change it and what misled, as they are shown."""
     found = decision_on(sample, gallery.assignment, gallery.names, gallery)
     entry: dict[str, Any] = {
@@ -187,9 +187,10 @@ def _map(gallery: Evidence) -> dict[str, Any]:
     }
 
 
-def _pictures(
+def drawn(
     samples: list[Sample], gallery: Evidence, budget: int, params: PageParams
 ) -> dict[str, Any]:
+    """Return samples as the page shows them, with their images and heat maps in so many bytes."""
     for_maps = int(params.maps_share * budget)
     grid, maps = encode_maps(samples, gallery.heat_range, for_maps, params)
     described: list[dict[str, Any]] = []

@@ -21,7 +21,46 @@ LEAST, MOST = 50, 99
 """Between what, in percent, a reader chooses how sure a set should be."""
 
 
-class LevelPage:
+class DecisionLevels:
+    """Levels and sets of single decisions.
+
+    Parameters
+    ----------
+    model
+        The model.
+    """
+
+    def __init__(self, model: SparseClassifier) -> None:
+        self.assignment, self.predictor = model.assignment, model.predictor
+        self.wanted, self.limits = _limits(self.predictor)
+
+    def of_decision(self, sample: Sample) -> dict[str, Any]:
+        """Return the active features of the prediction, how long other classes last, and its sets.
+
+        Of a set only its classes are said, each with the least of what a reader may want for which
+        it is among them.
+        """
+        c = sample.prediction
+        depths = Depths.of([sample.values], self.assignment, [c])
+        lasting = depths.lasting[0]
+        found: dict[str, Any] = {
+            "order": depths.order[0, c, : int(depths.active[0])].tolist(),
+            "lasting": [[int(d), int(lasting[d])] for d in np.flatnonzero(lasting) if d != c],
+        }
+        if self.predictor is not None and self.wanted:
+            scores = self.predictor.calibration.score(self._answers(sample.values[None]))[0]
+            inside = scores <= self.limits  # rises with what is wanted
+            first = np.array(self.wanted)[inside.argmax(axis=0)]
+            kept = np.flatnonzero(inside.any(axis=0))
+            found["sets"] = [[int(d), int(first[d])] for d in kept if d != c]
+        return found
+
+    def _answers(self, values: NDArray[Any]) -> Answers:
+        added = values.astype(np.float64)
+        return Answers(added @ self.assignment.T.astype(np.float64), added, self.assignment)
+
+
+class LevelPage(DecisionLevels):
     """Levels and sets of a model, for the overview and for every decision.
 
     Parameters
@@ -34,7 +73,7 @@ class LevelPage:
     """
 
     def __init__(self, model: SparseClassifier, decisions: Evidence) -> None:
-        self.assignment, self.predictor = model.assignment, model.predictor
+        super().__init__(model)
         self.calibrated = model.level_shares is not None
         known = decisions.values, self.assignment, decisions.predictions
         found = model.level_shares
@@ -44,7 +83,6 @@ class LevelPage:
             depths = Depths.of(known[0][rows], self.assignment, known[2][rows])
             left += [depths.possible(level).sum() for level in range(len(left))]
         self.left = left / len(decisions.values)
-        self.wanted, self.limits = _limits(self.predictor)
 
     def rows(self) -> list[dict[str, float]]:
         """Return, for every level, how often it holds the true class and what it leaves."""
@@ -74,31 +112,6 @@ class LevelPage:
         sets |= {"least": self.wanted[0], "most": self.wanted[-1]}
         sets["n"] = len(known.scores) + known.n_first
         return {"levels": levels, "sets": sets}
-
-    def of_decision(self, sample: Sample) -> dict[str, Any]:
-        """Return the active features of the prediction, how long other classes last, and its sets.
-
-        Of a set only its classes are said, each with the least of what a reader may want for which
-        it is among them.
-        """
-        c = sample.prediction
-        depths = Depths.of([sample.values], self.assignment, [c])
-        lasting = depths.lasting[0]
-        found: dict[str, Any] = {
-            "order": depths.order[0, c, : int(depths.active[0])].tolist(),
-            "lasting": [[int(d), int(lasting[d])] for d in np.flatnonzero(lasting) if d != c],
-        }
-        if self.predictor is not None and self.wanted:
-            scores = self.predictor.calibration.score(self._answers(sample.values[None]))[0]
-            inside = scores <= self.limits  # rises with what is wanted
-            first = np.array(self.wanted)[inside.argmax(axis=0)]
-            kept = np.flatnonzero(inside.any(axis=0))
-            found["sets"] = [[int(d), int(first[d])] for d in kept if d != c]
-        return found
-
-    def _answers(self, values: NDArray[Any]) -> Answers:
-        added = values.astype(np.float64)
-        return Answers(added @ self.assignment.T.astype(np.float64), added, self.assignment)
 
 
 def _limits(predictor: Predictor | None) -> tuple[list[int], NDArray[np.float64]]:

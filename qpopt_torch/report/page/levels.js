@@ -38,12 +38,12 @@ function levelsView(entry, terms) {
   };
   const { least, most, wanted: start } = DATA.sets || { least: 50, most: 99, wanted: 90 };
   const first = Math.min(most, Math.max(least, start));
-  const slider = h("input", { type: "range", id: "wanted", min: least, max: most, value: first, on: { input: (event) => choose(Number(event.target.value)) } });
+  const slider = h("input", { type: "range", min: least, max: most, value: first, on: { input: (event) => choose(Number(event.target.value)) } });
   choose(first);
   return h("section", { class: "levels" }, h("h3", null, "From general to specific"),
     h("p", { class: "note" }, "A class stays possible as long as its most active features are those of the predicted class. What is not active is no evidence and opens no level."),
     ladder,
-    h("div", { class: "controls" }, h("label", { for: "wanted" }, h("span", null, "Wanted coverage: ", output), slider)),
+    h("div", { class: "controls" }, h("label", null, h("span", null, "Wanted coverage: ", output), slider)),
     status, chosen, promise);
 }
 

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 from torch.utils.data import DataLoader
 
-from qpopt_torch import DrawnBirds, LoaderError
+from qpopt_torch import DrawnBirds, LoaderError, ModelError
 from qpopt_torch.metrics import (
     Accuracy,
     ClassIndependence,
@@ -18,6 +18,11 @@ from qpopt_torch.metrics import (
     Diversity,
     FeatureAlignment,
     PlainDiversity,
+    Plausibility,
+    PointingGame,
+    contrastive_pairs,
+    deletion_test,
+    local_alignment,
     structural_grounding,
 )
 from qpopt_torch.metrics.evaluate import evaluate
@@ -120,6 +125,59 @@ def test_leaves_the_model_as_it_was():
     sparse = small_sparse().train()
     evaluate(sparse, small_loader(), progress=False)
     assert all(module.training for module in sparse.modules())
+
+
+def test_what_explanations_are_worth(attributes):
+    sparse, loader = small_sparse(), small_loader()
+    x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    masks = torch.rand(len(x), 8, 8, generator=torch.Generator().manual_seed(0)) > 0.6
+    options = {"masks": masks.numpy(), "n_deletion": 5}
+    metrics = evaluate(sparse, loader, attributes=attributes, **options, progress=False)
+    with torch.no_grad():
+        seen = sparse.features(x)
+    for name, metric in (("plausibility", Plausibility), ("pointing", PointingGame)):
+        by_hand = metric(sparse.sparse_head.assignment)
+        by_hand.update(seen.maps, seen.logits, masks)
+        assert getattr(metrics, name) == pytest.approx(by_hand.compute())
+    assert metrics.contrastive_pairs == contrastive_pairs(sparse.assignment).share
+    values = sparse.sparse_head.normalise(seen.features).numpy()
+    found = local_alignment(values, y, np.asarray(attributes) > 0.5, sparse.assignment)
+    assert metrics.local_alignment == pytest.approx(found.best(1), rel=1e-5)
+    assert metrics.deletion == deletion_test(sparse, loader, 5, progress=False).own
+    plain = evaluate(sparse, loader, progress=False)
+    assert (plain.plausibility, plain.deletion, plain.local_alignment) == (None, None, None)
+    assert evaluate(small_network(), loader, progress=False).contrastive_pairs is None
+
+
+def test_grounding_from_any_similarity(attributes):
+    sparse, loader = small_sparse(), small_loader()
+    known = attributes.double()
+    units = known / known.norm(dim=1, keepdim=True)
+    by_cosine = evaluate(sparse, loader, similarity=units @ units.T, progress=False)
+    by_attributes = evaluate(sparse, loader, attributes=attributes, progress=False)
+    assert by_cosine.structural_grounding == pytest.approx(by_attributes.structural_grounding)
+    # Classes 0 and 1 share one of two features: cosine ½, and the world says 0.8 of that pair.
+    similarity = torch.zeros(4, 4)
+    similarity[0, 1] = similarity[1, 0] = 0.8
+    weights = torch.tensor(sparse.assignment).double()
+    found = structural_grounding(weights, n_pairs=1, similarity=similarity)
+    assert found == pytest.approx(100 * 0.5 / 0.8)
+    for wrong in ({}, {"attributes": attributes, "similarity": similarity}):
+        with pytest.raises(LoaderError, match="either attributes or similarities"):
+            structural_grounding(weights, **wrong)
+    with pytest.raises(LoaderError, match="there are 4 classes"):
+        evaluate(sparse, loader, similarity=np.eye(3), progress=False)
+
+
+def test_what_cannot_be_asked_for():
+    with pytest.raises(ModelError, match="n_deletion=0"):
+        evaluate(small_network(), small_loader(), n_deletion=2, progress=False)
+    with pytest.raises(LoaderError, match="iterator"):
+        evaluate(small_sparse(), iter(small_loader()), n_deletion=2, progress=False)
+    with pytest.raises(LoaderError, match="needs one mask"):
+        evaluate(small_sparse(), small_loader(), masks=np.ones((2, 8, 8)), progress=False)
+    with pytest.raises(LoaderError, match="masks must be numbers"):
+        evaluate(small_sparse(), small_loader(), masks="all", progress=False)
 
 
 def test_without_maps_there_is_no_diversity():
