@@ -36,6 +36,8 @@ class PageParams:
         Share of the page's size that feature maps may take.
     page_bytes
         Room for the page itself.
+    n_deletion
+        With how many samples places are blurred to see which features fall, as in `evaluate`.
     """
 
     sides: tuple[int, ...] = (160, 144, 128, 112, 96, 80, 64, 48, 40)
@@ -44,6 +46,7 @@ class PageParams:
     series_lines: int = 6
     maps_share: float = 0.3
     page_bytes: int = 200_000
+    n_deletion: int = 0
 
 
 def encode_images(pictures: Sequence[Picture], budget: int, params: PageParams) -> list[str]:

@@ -19,6 +19,7 @@ from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.explain import Evidence, gather
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.evaluate import MetricCollection
+from qpopt_torch.metrics.explanations.deletion import OwnDrop, deletion_test
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
@@ -66,6 +67,8 @@ def write_report(
     train_loader: Iterable[Any] | None = None,
     class_names: Sequence[str] | None = None,
     attributes: ArrayLike | None = None,
+    similarity: ArrayLike | None = None,
+    masks: ArrayLike | None = None,
     dense: Metrics | None = None,
     settings: Mapping[str, Any] | None = None,
     to_image: ToImage | None = None,
@@ -90,7 +93,7 @@ def write_report(
         `loader`.
     class_names, to_image, progress
         As in `gather`.
-    attributes
+    attributes, similarity, masks
         As in `evaluate`.
     dense
         Metrics of the dense model, to compare with; those of `model.metrics` by default.
@@ -109,6 +112,8 @@ def write_report(
         train_loader=train_loader,
         reading={"class_names": class_names, "to_image": to_image, "progress": progress},
         attributes=attributes,
+        similarity=similarity,
+        masks=masks,
         dense=dense,
         settings=settings,
         title=title,
@@ -144,6 +149,8 @@ def described(
     reading: Mapping[str, Any],
     train_loader: Iterable[Any] | None = None,
     attributes: ArrayLike | None = None,
+    similarity: ArrayLike | None = None,
+    masks: ArrayLike | None = None,
     dense: Metrics | None = None,
     settings: Mapping[str, Any] | None = None,
     title: str = "A sparse classifier",
@@ -156,8 +163,10 @@ def described(
     """
     dense = dense or model.metrics.get("dense")
     birds = birds_of(loader)
-    collection = MetricCollection(model.sparse_head, attributes, birds)
-    given = dict(reading)
+    collection = MetricCollection(
+        model.sparse_head, attributes, birds, similarity=similarity, masks=masks
+    )
+    given, params = dict(reading), params or PageParams()
     gallery: Evidence | None = None
     if train_loader is not None:
         gallery = gather(model, train_loader, features=collection, **given)
@@ -166,6 +175,9 @@ def described(
     decisions = gather(model, loader, decisions=collection, features=features, **given)
     progress = bool(given.get("progress", True))
     meaning = None if birds is None else meaning_of(model, birds, progress=progress)
+    if params.n_deletion:
+        fallen = deletion_test(model, loader, params.n_deletion, progress=progress)
+        collection.metrics["deletion"] = OwnDrop(fallen)
     metrics = collection.compute(from_training=train_loader is not None)
     levels = LevelPage(model, decisions)
     shown = gallery or decisions
@@ -184,7 +196,7 @@ def described(
         "level_samples": levels.shares.n_samples,
         "level_calibrated": levels.calibrated,
         "sets": levels.coverage(decisions),
-        "data": contents(shown, decisions, max_bytes, params or PageParams(), levels, meaning),
+        "data": contents(shown, decisions, max_bytes, params, levels, meaning),
         "trace": trace_points(model),
     }
     return Described(values, shown, decisions)

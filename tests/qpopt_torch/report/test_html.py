@@ -3,12 +3,14 @@
 import json
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from qpopt import InvalidFile
 from qpopt_torch import SparseClassifier, collect, evaluate
+from qpopt_torch.report.encoding import PageParams
 from tests.qpopt_torch.readable import NAMES, small_loader, small_network, small_sparse
 from tests.qpopt_torch.report.conftest import LIMIT
 from tests.qpopt_torch.report.decoding import pixels
@@ -153,3 +155,31 @@ def test_classes_with_the_same_features_are_said_to_be(tmp_path):
             each == sentence for each in sentences
         ]
         sparse.sparse_head.assignment[1] = sparse.sparse_head.assignment[0]
+
+
+def test_figures_of_what_explanations_are_worth(tmp_path):
+    sparse, loader = small_sparse(), small_loader()
+    n_samples = sum(len(y) for _, y in loader)
+    masks = np.ones((n_samples, 8, 8))
+    params = PageParams(n_deletion=3)
+    path = sparse.report(
+        tmp_path / "r.html",
+        loader,
+        masks=masks,
+        similarity=np.ones((4, 4)),
+        params=params,
+        progress=False,
+    )
+    text = path.read_text()
+    found = evaluate(
+        sparse, loader, masks=masks, similarity=np.ones((4, 4)), n_deletion=3, progress=False
+    ).percent()
+    for title, key in (
+        ("Plausibility", "plausibility"),
+        ("Deletion", "deletion"),
+        ("Structural Grounding", "structural_grounding"),
+        ("Contrastive pairs", "contrastive_pairs"),
+    ):
+        row = text[text.index(f'<th scope="row">{title}') :]
+        assert f"{found[key]:.1f} %" in row[: row.index("</tr>")]
+    assert found["plausibility"] == found["pointing"] == 100  # the masks hold everything
