@@ -16,7 +16,10 @@ def contrastive_pairs(uses):
 
 
 def local_alignment(features, labels, attributes, uses):
-    """Among the classes that share all but one feature with a class: what raises its features."""
+    """Among the classes that share all but one feature with a class: what raises its features.
+
+    By its title; nothing where no two such classes differ in an attribute.
+    """
     best = []
     for own in uses:
         shared = (uses & own).sum(axis=1)
@@ -30,4 +33,4 @@ def local_alignment(features, labels, attributes, uses):
                 if present.any() and not present.all()
             ]
             best += [max(found)] if found else []
-    return 100 * float(np.mean(best))
+    return {"Local alignment": 100 * float(np.mean(best))} if best else {}

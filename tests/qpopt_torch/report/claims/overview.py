@@ -28,9 +28,8 @@ def overview(claims):
     of_model["Contrastive pairs"] = explained.contrastive_pairs(truth.uses)
     if truth.birds is not None:
         known = truth.birds.attributes.astype(bool)
-        of_model["Local alignment"] = explained.local_alignment(
-            truth.shown.z, truth.shown.y, known, truth.uses
-        )
+        shown = truth.shown
+        of_model |= explained.local_alignment(shown.z, shown.y, known, truth.uses)
     n_samples = len(truth.decided.y)
 
     def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
