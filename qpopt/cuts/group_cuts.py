@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.overlap import OverlapCut, overlap_cut
+from qpopt.cuts.overlap import OverlapCut, overlap_cut, size_of_multipliers
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
 Vector = NDArray[np.float64]
@@ -71,6 +71,11 @@ class GroupCut(NamedTuple):
             value += float(X[i, i]) * (self.given.constant - self.otherwise.constant)
             value += float(difference @ X[i])
         return value
+
+    def size(self, n_taken: int) -> float:
+        """Return what its multipliers add up to where so many features are taken."""
+        cuts = self.given, self.otherwise
+        return max(size_of_multipliers(cut.thresholds, cut.sigma, n_taken) for cut in cuts)
 
 
 class StackedCuts:
