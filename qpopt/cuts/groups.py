@@ -101,7 +101,7 @@ class Groups:
         """What the multipliers of all groups add up to: what rounding is relative to."""
         taken = self._sub.n_select + self._sub.n_per_class + self._sub.forced.shape[1]
         both = zip(self._cuts, self._shares.tolist(), strict=True)
-        return sum(share * cut.size(taken) for cut, share in both)
+        return float(sum(share * cut.size(taken) for cut, share in both))
 
     def add_to(self, M: Vector) -> None:
         """Add the symmetric matrices of all groups to M, each times its share."""

@@ -26,7 +26,7 @@ def test_what_is_wrong_is_told(toy):
     assert len(list(fuzz._wrong_bound(toy, 20.0, "best"))) == 1
 
 
-@pytest.mark.parametrize("number", [84, 97])
+@pytest.mark.parametrize("number", [84, 97, 223])
 def test_multipliers_that_grow_without_end_cost_no_bound_its_proof(number):
     """Two classes cannot differ within what is selected by half, so a cut falls for ever."""
     instance = fuzz._instance(np.random.default_rng([1707936531, number]))
