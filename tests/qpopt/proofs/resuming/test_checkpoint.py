@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +19,7 @@ from qpopt.problem.scaling import scaled
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.resuming.checkpoint import Checkpoint
 from qpopt.proofs.resuming.recheck import rechecked
+from qpopt.verification.certificate_check import Claim, End
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 from tests.qpopt.proofs.interrupting import interrupted_after
@@ -49,7 +51,7 @@ def test_the_tree_goes_on_where_it_stopped(tmp_path):
     instance = generate(24, 8, 6, 3, structure="clustered")
     first = solve(instance, options=options, progress=in_the_tree)
     assert first.status is Status.INTERRUPTED
-    parts, bound = shown(path, instance)
+    parts, bound, _ = shown(path, instance)
     assert len(parts) > 1
     assert bound <= first.bound * (1 + 1e-9)
     notes = []
@@ -75,9 +77,9 @@ def test_a_solve_that_ends_at_once_keeps_what_was_reached(tmp_path, arguments):
     instance = generate(24, 8, 6, 3, structure="clustered")
     options = {"search_seconds": 0.1, **SLOWLY, "checkpoint": path}
     first = solve(instance, options=options, progress=in_the_tree)
-    before, _ = shown(path, instance)
+    before, *_ = shown(path, instance)
     second = solve(instance, options=options, **arguments)
-    after, _ = shown(path, instance)
+    after, *_ = shown(path, instance)
     assert second.objective == first.objective
     # The check reckons apart, and a step may have come after the bound was told.
     assert second.bound <= first.bound * (1 + 1e-9)
@@ -125,17 +127,21 @@ class InterruptedAtNewLine:
         return self.line
 
 
+class InterruptedWhileChecking(InterruptedAtNewLine):
+    """The same while the proof of a checkpoint is checked, or written again."""
+
+    files = ("resuming/recheck.py", "proofs/driver.py")
+    phases = ("resume", "rechecked", "_stepped", "_split", "_enumerated", "save", "run")
+
+
 @pytest.mark.filterwarnings("ignore:No certificate was written", "ignore:The certificate shows")
 @pytest.mark.parametrize(("redundant", "recorded"), [(True, True), (False, False)])
 def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redundant, recorded):
-    made = generate(9, 4, 4, 2, seed=2)
+    made = generate(7, 3, 3, 2, seed=0)
     # One feature is in all good selections, which the linear relaxation finds out.
-    bias = np.where(np.arange(9) == 5, 1000.0, made.b)
-    instance = Instance(made.A, made.R * redundant, bias, 4, 2)
-    values = {
-        selection: value(instance, selection, best_class_sets(instance, selection))
-        for selection in all_selections(instance)
-    }
+    bias = np.where(np.arange(7) == 3, 1000.0, made.b)
+    instance = Instance(made.A, made.R * redundant, bias, 3, 2)
+    values = all_values(instance)
     second = np.array(sorted(values, key=values.get)[-2])
     monkeypatch.setattr("qpopt.proofs.phases.search", lambda known, _: known.judge(second))
     compile_loops()  # what a first solve does before it is one
@@ -154,24 +160,77 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
             sys.settrace(before)
         interrupted = solution.status is Status.INTERRUPTED
         if path.exists():
-            objective = Checkpoint.load(path, instance).objective
-            parts, _ = shown(path, instance)
-            for selection, z in values.items():
-                assert z <= objective + 1e-9 or is_open(parts, set(selection))
+            holds_everything(path, instance, values)
         if proof.exists():
             proven = check_certificate(instance, Certificate.load(proof))
             assert proven >= max(values.values()) - 1e-9
-    assert len(seen) > 30
+    assert len(seen) > 80
+
+
+def test_an_interruption_while_it_is_checked_loses_nothing(half_done, tmp_path):
+    instance, content = half_done
+    values = all_values(instance)
+    seen, path, interrupted = set(), tmp_path / "checkpoint.npz", True
+    while interrupted:
+        path.write_bytes(content)
+        before = sys.gettrace()
+        sys.settrace(InterruptedWhileChecking(seen))
+        try:
+            solution = solve(instance, gap=0.0, options={**SLOWLY, "checkpoint": path})
+        finally:
+            sys.settrace(before)
+        interrupted = solution.status is Status.INTERRUPTED
+        holds_everything(path, instance, values)
+    assert solution.objective == pytest.approx(max(values.values()))
+    assert len(seen) > 60
+
+
+@pytest.fixture
+def half_done(tmp_path):
+    """An instance, and a checkpoint whose tree has parts of every kind."""
+    made = generate(10, 5, 5, 2, structure="uniform", seed=3)
+    instance = Instance(made.A, 3 * made.R, made.b, 5, 2, include=[0], exclude=[9])
+    params = {"branch_below": 10**6, "before_branching": (1, 9.0), "root": {"worth_removing": 2.0}}
+    path = tmp_path / "half.npz"
+    options = {"search_seconds": 0.0, "hand_over": False, "checkpoint": path, "params": params}
+
+    def in_the_middle(event):
+        if event.note.startswith("3 nodes"):
+            raise KeyboardInterrupt
+
+    begun = {**options, "enumerate": False}
+    assert solve(instance, gap=0.0, options=begun, progress=in_the_middle).gap > 0
+    reached = Checkpoint.load(path, instance)
+    # A claim, and an end that says that all has been looked at: the last part, with its steps.
+    items = [*reached.items[:-1], Claim("HiGHS", 0.0), End(enumerated=True)]
+    replace(reached, items=tuple(items)).save(path)
+    return instance, path.read_bytes()
+
+
+def all_values(instance):
+    """Return the Z of every selection."""
+    return {
+        selection: value(instance, selection, best_class_sets(instance, selection))
+        for selection in all_selections(instance)
+    }
+
+
+def holds_everything(path, instance, values):
+    """Assert that whatever is better than the solution of a checkpoint is in an open part."""
+    parts, _, objective = shown(path, instance)
+    for selection, z in values.items():
+        assert z <= objective + 1e-9 or is_open(parts, set(selection))
 
 
 def shown(path, instance):
-    """Return what the proof of a checkpoint leaves open, and the bound that it shows."""
+    """Return what a checkpoint leaves open, the bound that it shows, and the best Z."""
     scaling = scaled(instance)
     incumbent = Incumbent(scaling.instance, Limits(None))
     reached = Checkpoint.load(path, instance)
     incumbent.offer(reached.best)
     found = rechecked(incumbent, reached.items)
-    return found.open(incumbent.objective), scaling.bound_back(found.bound(incumbent.objective))
+    bound = scaling.bound_back(found.bound(incumbent.objective))
+    return found.open(incumbent.objective), bound, scaling.back(incumbent.objective)
 
 
 def is_open(parts, selection):
