@@ -163,7 +163,12 @@ def sparsify(
     received: list[tuple[Tensor, Tensor]] | None = (
         [] if isinstance(settings, AdapterTraining) else None
     )
-    collecting = {"head": found, "class_names": names, "received": received, "progress": shown}
+    collecting: dict[str, Any] = {
+        "head": found,
+        "class_names": names,
+        "received": received,
+        "progress": shown,
+    }
     if folder is not None and received is None and not unknown_order(plain):
         collecting["checkpoint"] = folder.path / PASS
     statistics = statistics_for(preparing, solving, core, plain, **collecting)
