@@ -24,7 +24,10 @@ from qpopt.proofs.distributed.connection import connect
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import SOLVER, Finish
 from qpopt.proofs.params import ProofParams
-from qpopt.proofs.phases import Branch, Enumeration, Handover, Linear, Root, Search
+from qpopt.proofs.phases.bounding import Linear, Root
+from qpopt.proofs.phases.branching import Branch
+from qpopt.proofs.phases.searching import Search
+from qpopt.proofs.phases.small_parts import Enumeration, Handover
 from qpopt.proofs.record import Record
 from qpopt.proofs.resuming.checkpoint import Checkpoint
 from qpopt.proofs.resuming.recheck import Rechecked
@@ -156,7 +159,9 @@ def _phases(
     elif found is not None and found.asked and finish is not None and len(proof.parts) == 1:
         # What the solver said then does not count: it is asked again.
         phases.append(Handover(finish))
-    if not resumed or len(proof.parts) == 1:
+    first = max(proof.parts, key=lambda part: part.bound, default=None)
+    large = first is not None and len(first.free) > proof.params.branch_below
+    if not resumed or len(proof.parts) == 1 or large:
         phases.append(Root())
     return [*phases, Branch(options.enumerate, finish, client)]
 

@@ -19,7 +19,7 @@ from qpopt.problem.validation import number, one_of
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.params import Share
-from qpopt.proofs.phases import Linear, Root
+from qpopt.proofs.phases.bounding import Linear, Root
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
 
@@ -92,6 +92,14 @@ def bound(
     ------
     InvalidArgument
         If the kind is unknown or a number is out of range.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> instance = qpopt.generate(12, 6, 5, 2)
+    >>> found = qpopt.bound(instance, time_limit=5)
+    >>> found.value >= qpopt.solve(instance).objective
+    True
     """
     one_of("kind", kind, KINDS)
     limits = Limits(time_limit)

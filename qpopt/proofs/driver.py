@@ -51,6 +51,8 @@ class Proof:
     parts
         What is open: nothing outside them is better than the incumbent. Always replaced as a
         whole: an interruption must not find features in no part at all.
+    aside
+        Those of them that wait while a phase works on the others.
     record
         How everything is proven; None where nobody asks for that.
     root, tree
@@ -72,6 +74,7 @@ class Proof:
         self.tree: Tree | ClusterTree | None = None
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
+        self.aside: tuple[Part, ...] = ()
         self.recorded = recorded
         self.record: Record | None = None
         if recorded or checkpoint is not None:
@@ -124,9 +127,20 @@ class Proof:
         objective = self.incumbent.objective
         return [(leaf.part, leaf.record) for leaf in leaves if leaf.part.bound > objective]
 
-    def narrow(self, free: Indices, included: Indices) -> None:
-        """Go on with one part: nothing outside it is better than the incumbent."""
-        self.parts = (Part(free, included, self.incumbent.bound),)
+    def narrow(self, free: Indices, included: Indices, bound: float = inf) -> None:
+        """Go on with one part: of what is not set aside, nothing else is better."""
+        bound = min(bound, self.incumbent.bound)
+        self.parts = (Part(free, included, bound), *self.aside)
+
+    def set_aside(self, parts: Sequence[Part]) -> None:
+        """Go on with the first of some parts; the others wait."""
+        self.aside = (*parts[1:], *self.aside)
+        self.parts = (parts[0], *self.aside)
+
+    @property
+    def bound_aside(self) -> float:
+        """Nothing that waits is better."""
+        return max((part.bound for part in self.aside), default=-inf)
 
     def pause(self) -> bool:
         """Save if it is time to; tell whether the time limit is reached."""

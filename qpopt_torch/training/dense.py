@@ -9,6 +9,7 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
@@ -48,9 +49,24 @@ def train_dense(
         The schedule; the published one by default. `PartialTraining(…)` trains the last layers.
     loader, val_loader, plain_loader, keep, checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> loader = [(torch.rand(8, 3, 32, 32), torch.arange(8) % 4)]
+    >>> settings = qpopt_torch.DenseTraining(epochs=2, lr=0.01)
+    >>> history = qpopt_torch.train_dense(model, loader, settings, progress=False)
+    >>> len(history.epochs)
+    2
     """
     settings = DenseTraining() if settings is None else settings
     require_settings(settings, DenseTraining, PartialTraining)
+    if isinstance(settings, PartialTraining) and settings.grounding is not None:
+        raise TrainingError("A dense model has no assignment that grounding could follow.")
     check_loaders(loader, val_loader)
     core = unwrap(model)
     head, finer = split_head(head)

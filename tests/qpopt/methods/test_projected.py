@@ -11,7 +11,7 @@ import qpopt
 from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
 from qpopt.problem.subproblem import Part
 from qpopt.proofs.params import Patience, ProofParams
-from qpopt.proofs.phases import Enumeration
+from qpopt.proofs.phases.small_parts import Enumeration
 from qpopt.proofs.resuming.checkpoint import Checkpoint
 from qpopt.proofs.root import RootBound
 from qpopt.verification.certificate_check import End
