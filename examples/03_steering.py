@@ -1,13 +1,14 @@
 """A model that looks at the background, found out and steered away from it.
 
-In most training pictures every species has its own colour of background; in the test any colour
-comes with any species, so a model that looked at the background fails there. The report of the
-sparse model shows features that look past the bird. There are two remedies, and neither needs new
-data: to exclude these features, or to ask for features that look at the middle of the picture
-(`bias="center"`). Nothing is trained after the selection: what gets better does so by the choice of
-features alone.
+You will see the accuracy of a network on the backgrounds that it knows and on others, which of its
+features follow the background, how much better it does without them, and a report in which such
+features look past the bird. In most training pictures every species has its own colour of
+background; in the test any colour comes with any species, so a model that looked at the background
+fails there. There are two remedies, and neither needs new data: to exclude these features, or to
+ask for features that look at the middle of the picture (`bias="center"`). Nothing is trained after
+the selection: what gets better does so by the choice of features alone.
 
-    python examples/steering.py --out steering
+    python examples/03_steering.py --out steering
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def main() -> None:
     arguments.add_argument("--epochs", type=int, default=8)
     arguments.add_argument("--pictures", type=int, default=70, help="of every species")
     arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--time-limit", type=float, default=5, help="of a solve, in seconds")
     arguments.add_argument("--out", type=Path, default=Path("steering"))
     given = arguments.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
@@ -111,7 +113,9 @@ def main() -> None:
     def chosen(**options: object) -> qpopt_torch.SparseClassifier:
         """Return the sparse model of the best selection under some options, not fine-tuned."""
         instance = statistics.instance(**COUNTS, **options)
-        solution = qpopt.solve(instance, method="search", time_limit=5, seed=given.seed)
+        solution = qpopt.solve(
+            instance, method="search", time_limit=given.time_limit, seed=given.seed
+        )
         return qpopt_torch.SparseClassifier.from_solution(dense, solution, statistics)
 
     def measured(sparse: qpopt_torch.SparseClassifier) -> tuple[float, float]:
