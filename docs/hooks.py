@@ -9,10 +9,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT)]
 
 SOURCES = ("qpopt", "qpopt_torch", "docs/drawing", "examples/02_digits.py")
 """What pictures come from."""
+INSTANCES = "<!-- instances -->"
+"""Where a page wants the table of instances."""
 
 
 def on_pre_build(config: Any) -> None:
@@ -27,6 +29,15 @@ def on_pre_build(config: Any) -> None:
     for page in (problem, solving, reading):
         page.draw(folder)
     stamp.write_text(now, encoding="utf-8")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the table of instances where a page asks for it."""
+    if INSTANCES not in markdown:
+        return markdown
+    from drawing import library
+
+    return markdown.replace(INSTANCES, library.table())
 
 
 def state() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from PIL import Image
 
 import qpopt
 import qpopt_torch
+from benchmarks.library.library import Library
 from tests.qpopt_torch import conftest
 from tests.qpopt_torch.small import batches, cnn, sparse
 
@@ -155,3 +157,20 @@ def test_the_drawn_cuts_lie_above_the_gain(drawing):
     assert gains == [5.0, 11.0, 14.0]
     steps = [b - a for a, b in pairwise(gains)]
     assert steps == sorted(steps, reverse=True)
+
+
+def test_the_table_of_instances_is_that_of_the_index(drawing):
+    table = drawing("drawing.library").table().splitlines()[2:]
+    shown = {
+        cells[1]: cells[2:] for cells in ([c.strip() for c in row.split("|")] for row in table)
+    }
+    known = json.loads(Library().index.read_text(encoding="utf-8"))
+    entries = known["instances"] if isinstance(known, dict) else known
+    assert len(shown) == len(table) == len(entries)
+    for entry in entries:
+        sizes, counts, best, bound, gap, _ = shown[entry["name"]]
+        assert sizes.replace(",", "") == f"{entry['n_classes']} × {entry['n_features']}"
+        assert counts == f"{entry['n_select']}, {entry['n_per_class']}"
+        for cell, value in ((best, entry["objective"]), (bound, entry["bound"])):
+            assert cell == "–" if value is None else float(cell) == pytest.approx(value, abs=1e-4)
+        assert (gap == "solved") == (entry["status"] == "solved")
