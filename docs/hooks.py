@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT)]
 
 SOURCES = ("qpopt", "qpopt_torch", "docs/drawing", "examples/02_digits.py")
 """What pictures come from."""
@@ -21,23 +21,27 @@ def on_pre_build(config: Any) -> None:
     """Draw every picture into the folder of the site's sources."""
     folder = Path(config["docs_dir"]) / "pictures"
     folder.mkdir(exist_ok=True)
-    stamp, now = folder / ".drawn", state()
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == now:
-        return
-    from drawing import problem, reading, solving
-
-    for page in (problem, solving, reading):
-        page.draw(folder)
-    stamp.write_text(now, encoding="utf-8")
+    now = state()
+    for page in ("problem", "solving", "reading"):
+        stamp = folder / f".{page}"
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != now:
+            module(page).draw(folder)
+            stamp.write_text(now, encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put the table of instances where a page asks for it."""
     if INSTANCES not in markdown:
         return markdown
-    from drawing import library
+    return markdown.replace(INSTANCES, module("library").table())
 
-    return markdown.replace(INSTANCES, library.table())
+
+def module(name: str) -> Any:
+    """Return a module of what is drawn, which is in no package that is installed."""
+    for place in (str(ROOT), str(HERE)):
+        if place not in sys.path:
+            sys.path.insert(0, place)
+    return import_module(f"drawing.{name}")
 
 
 def state() -> str:

@@ -64,6 +64,6 @@ class Reported:
         truth = Truth(self.sparse, *self.loaders, self.network, birds_of(self.loaders[0]))
         open_page = self.request.getfixturevalue("open_page")  # skips without a browser
         claims = every_claim(open_page(path), truth, most)
-        assert claims.false == []
+        assert not claims.false, "\n".join(claims.false[:40])
         assert claims.n_checked > 300
         return claims

@@ -20,8 +20,8 @@ from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.metrics.alignment import birds_of
+from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
-from qpopt_torch.metrics.parts import part_alignment
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from qpopt_torch.errors import ModelError
-from qpopt_torch.metrics.parts import PartAlignment
+from qpopt_torch.metrics.birds.parts import PartAlignment
 from qpopt_torch.sparse.classifier import SparseClassifier, class_number
 
 
