@@ -9,6 +9,7 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
@@ -64,6 +65,8 @@ def train_dense(
     """
     settings = DenseTraining() if settings is None else settings
     require_settings(settings, DenseTraining, PartialTraining)
+    if isinstance(settings, PartialTraining) and settings.grounding is not None:
+        raise TrainingError("A dense model has no assignment that grounding could follow.")
     check_loaders(loader, val_loader)
     core = unwrap(model)
     head, finer = split_head(head)

@@ -91,7 +91,9 @@ def fine_tune(
             "them; norms='frozen' leaves them as they are.",
             n_blank,
         )
-    objective = TrainingObjective(model, model.head, settings.beta, norms=settings.norms)
+    objective = TrainingObjective(
+        *(model, model.head, settings.beta), norms=settings.norms, grounding=settings.grounding
+    )
     following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
     sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
     return tune(objective, loader, settings, **sources, **following)

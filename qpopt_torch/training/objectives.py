@@ -1,4 +1,4 @@
-"""The loss of a dense or sparse model: cross entropy and feature diversity."""
+"""The loss of a dense or sparse model: cross entropy, feature diversity and grounding."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from qpopt_torch.network.observation import hooked, observe
 from qpopt_torch.network.tail import Tail
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
-from qpopt_torch.training.losses import default_beta, feature_diversity_loss
+from qpopt_torch.training.losses.diversity import default_beta, feature_diversity_loss
+from qpopt_torch.training.losses.grounding import feature_grounding_loss
+from qpopt_torch.training.params import GroundingParams
 from qpopt_torch.training.settings import AdapterTraining
 
 
 class TrainingObjective(nn.Module):
-    """Cross entropy and feature diversity of a model, as one module so that DDP sees it whole.
+    """Cross entropy and losses on features of a model, as one module so that DDP sees it whole.
 
     Parameters
     ----------
@@ -29,9 +31,13 @@ class TrainingObjective(nn.Module):
         Chance that a feature of a dense model is left out in front of its head.
     norms
         `frozen` leaves the statistics of batch norms as they are.
+    grounding
+        The feature grounding loss of a sparse classifier, or None.
 
     Attributes
     ----------
+    grounding_weight
+        What that loss weighs now.
     tail
         The part of the network that is trained, from what reaches it; None for all of it.
     """
@@ -43,9 +49,12 @@ class TrainingObjective(nn.Module):
         beta: float | str,
         dropout: float = 0.0,
         norms: str = "trained",
+        grounding: GroundingParams | None = None,
     ) -> None:
         super().__init__()
         self.model, self.head, self.dropout, self.norms = model, head, dropout, norms
+        self.grounding = grounding
+        self.grounding_weight = 0.0 if grounding is None else grounding.weight
         self.tail: Tail | None = None
         self.beta = default_beta(model) if isinstance(beta, str) else beta
         self.n_classes = head.n_classes
@@ -67,10 +76,18 @@ class TrainingObjective(nn.Module):
         """Return loss and logits."""
         network = self.network
         module: Any = self.head.modules(network)[0]
-        dropping = hooked({}, {module: self._drop})
-        with observe(network, self.head, evaluate=False) as seen, dropping:
+        kept: list[Tensor] = []  # features as they enter the logits, some of them left out
+        after = {}
+        if self.grounding is not None and self.grounding_weight > 0:
+            after = {module.dropout: lambda part, args, output: kept.append(output)}
+        hooks = hooked(after, {module: self._drop})
+        with observe(network, self.head, evaluate=False) as seen, hooks:
             network(x) if self.tail is None else self.tail(network, x)
         loss = F.cross_entropy(seen.logits.float(), y)
+        if self.grounding is not None and kept:
+            loss = loss + self.grounding_weight * feature_grounding_loss(
+                module.normalise(kept[-1]), y, module.assignment, self.grounding.others
+            )
         if seen.maps is not None and self.beta > 0:
             weights = module.weight.flatten(1)
             loss = loss + self.beta * feature_diversity_loss(

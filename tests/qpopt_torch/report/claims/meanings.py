@@ -169,7 +169,8 @@ def overview_of_meanings(claims, rows):
     needed = int((~np.isnan(known.curves).all(axis=0)).sum())
     found = len(set(known.best[known.aligned, 0].tolist()))
     claims.say(numbers(told["Variants found"]) == [found, needed], "variants found")
-    there = known.shown(lambda i: birds.elsewhere(i, (i + n) % len(birds)))
+    half_way = n * (birds.n_species // 2)
+    there = known.shown(lambda i: birds.elsewhere(i, (i + half_way) % len(birds)))
     kept = 100 * (known.whole.guesses == there.guesses).mean()
     claims.near(numbers(told["Background"])[0], kept, f"background {told['Background']}", 0.0501)
 
