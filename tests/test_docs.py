@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,11 +15,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from PIL import Image
 
 import qpopt
 import qpopt_torch
 from benchmarks.library.library import Library
+from qpopt.cli.app import app as qpopt_app
+from qpopt_torch.cli.app import app as torch_app
 from tests.qpopt_torch import conftest
 from tests.qpopt_torch.small import batches, cnn, sparse
 
@@ -174,3 +178,27 @@ def test_the_table_of_instances_is_that_of_the_index(drawing):
         for cell, value in ((best, entry["objective"]), (bound, entry["bound"])):
             assert cell == "–" if value is None else float(cell) == pytest.approx(value, abs=1e-4)
         assert (gap == "solved") == (entry["status"] == "solved")
+
+
+APPS = {"qpopt": qpopt_app, "qpopt-torch": torch_app}
+
+
+def command_lines():
+    """Return the lines of README and site that call a command, in one line each."""
+    for page in (ROOT / "README.md", *PAGES):
+        for block in re.findall(r"^```\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.partition(" ")[0] in APPS:
+                    yield line.partition("#")[0]
+
+
+def test_the_commands_of_a_page_have_the_options_that_it_names():
+    lines = list(command_lines())
+    assert len(lines) > 20
+    for line in lines:
+        program, name, *rest = shlex.split(line)
+        command = typer.main.get_command(APPS[program]).commands[name]
+        known = {option for each in command.params for option in each.opts + each.secondary_opts}
+        assert {word for word in rest if word.startswith("--")} <= known, line
+        needed = {each.opts[0] for each in command.params if each.required and "-" in each.opts[0]}
+        assert needed <= set(rest), line

@@ -19,7 +19,7 @@ from qpopt_torch.explain import (
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_digits.py"
-EPOCHS = 6
+EPOCHS = 4
 SHOWN = 8
 """The digit that is explained."""
 
@@ -39,7 +39,7 @@ def draw(folder: Path) -> None:
         n_select=16,
         n_per_class=4,
         training=qpopt_torch.FineTuning(epochs=EPOCHS, lr=5e-3, decay_every=2),
-        solve={"time_limit": 5},
+        solve={"time_limit": 2},
         progress=False,
     )
     evidence = gather(sparse, train, progress=False)
