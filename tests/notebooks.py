@@ -27,6 +27,7 @@ def run(path, known=None, change=lambda source: source):
     from matplotlib import pyplot as plt
 
     mpl.use("agg")
+    plt.close("all")
     notebook = json.loads(Path(path).read_text(encoding="utf-8"))
     known = {} if known is None else known
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]

@@ -91,10 +91,9 @@ def birds(tmp_path):
 
 
 def test_drawn_birds(reported, tmp_path):
-    few = ("--epochs", 2, "--fine-tuning", 1, "--pictures", 8, "--time-limit", 1)
+    few = ("--epochs", 1, "--fine-tuning", 1, "--pictures", 4, "--time-limit", 1)
     path = tmp_path / "new" / "birds.html"
-    printed = reported.run("01_drawn_birds.py", *few, "--report", path)
-    stages, lines = printed.strip().split("\n\n")
+    stages, lines = reported.run("01_drawn_birds.py", *few, "--report", path).strip().split("\n\n")
     assert [line.split("  ")[0] for line in stages.splitlines()] == [
         "draw birds",
         "train the network",
@@ -106,7 +105,15 @@ def test_drawn_birds(reported, tmp_path):
     told = [line.split(" ")[0] for line in lines.splitlines()]
     assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
     assert "Drawn birds" in path.read_text()
-    reported.hold(path)
+
+
+@pytest.mark.slow
+def test_the_report_of_drawn_birds_is_true(reported, tmp_path):
+    """A network that saw little has features of no size, whose sums no rounding survives."""
+    some = ("--epochs", 5, "--fine-tuning", 4, "--pictures", 40, "--time-limit", 3)
+    path = tmp_path / "birds.html"
+    reported.run("01_drawn_birds.py", *some, "--report", path)
+    assert reported.hold(path).n_checked > 5000
 
 
 def test_digits(reported, tmp_path):

@@ -18,7 +18,7 @@ def diversity(maps, logits, weights, *, even=True):
     values = []
     for sample, guess in zip(maps, logits.argmax(axis=1), strict=True):
         top = [d for d in np.argsort(-weights[guess], kind="stable")[:5] if weights[guess, d]]
-        flat = sample[top]
+        flat = sample[top].astype(float)
         if even:
             flat = flat / np.maximum(np.abs(flat).mean(axis=1, keepdims=True), 1e-300)
         values.append(softmax(flat, axis=1).max(axis=0).sum() / len(top))
