@@ -181,7 +181,7 @@ def _pictures(
     samples: list[Sample], gallery: Evidence, budget: int, params: PageParams
 ) -> dict[str, Any]:
     for_maps = int(params.maps_share * budget)
-    grid, maps = encode_maps(samples, gallery.heat_range, for_maps, params)
+    grid, maps = encode_maps(samples, list(gallery.samples.values()), for_maps, params)
     described: list[dict[str, Any]] = []
     images: list[Picture] = []
     for place, sample in enumerate(samples):
