@@ -76,7 +76,8 @@ def fine_tune(
             "them; norms='frozen' leaves them as they are.",
             n_blank,
         )
-    objective = TrainingObjective(model, model.head, settings.beta, norms=settings.norms)
+    kind = {name: getattr(settings, name) for name in ("norms", "grids", "smoothing")}
+    objective = TrainingObjective(model, model.head, settings.beta, **kind)
     following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
     sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
     return tune(objective, loader, settings, **sources, **following)

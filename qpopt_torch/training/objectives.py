@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from qpopt_torch.network.grids import one_grid
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import hooked, observe
 from qpopt_torch.network.tail import Tail
@@ -29,6 +31,10 @@ class TrainingObjective(nn.Module):
         Chance that a feature of a dense model is left out in front of its head.
     norms
         `frozen` leaves the statistics of batch norms as they are.
+    grids
+        `one` trains one of the coarse maps that finer ones are made of, in every step another.
+    smoothing
+        Label smoothing.
 
     Attributes
     ----------
@@ -43,9 +49,12 @@ class TrainingObjective(nn.Module):
         beta: float | str,
         dropout: float = 0.0,
         norms: str = "trained",
+        grids: str = "all",
+        smoothing: float = 0.0,
     ) -> None:
         super().__init__()
         self.model, self.head, self.dropout, self.norms = model, head, dropout, norms
+        self.grids, self.smoothing = grids, smoothing
         self.tail: Tail | None = None
         self.beta = default_beta(model) if isinstance(beta, str) else beta
         self.n_classes = head.n_classes
@@ -68,9 +77,11 @@ class TrainingObjective(nn.Module):
         network = self.network
         module: Any = self.head.modules(network)[0]
         dropping = hooked({}, {module: self._drop})
-        with observe(network, self.head, evaluate=False) as seen, dropping:
+        drawn = one_grid(network) if self.grids == "one" and self.training else nullcontext()
+        with drawn, observe(network, self.head, evaluate=False) as seen, dropping:
             network(x) if self.tail is None else self.tail(network, x)
-        loss = F.cross_entropy(seen.logits.float(), y)
+        smoothing = self.smoothing if self.training else 0.0
+        loss = F.cross_entropy(seen.logits.float(), y, label_smoothing=smoothing)
         if seen.maps is not None and self.beta > 0:
             weights = module.weight.flatten(1)
             loss = loss + self.beta * feature_diversity_loss(

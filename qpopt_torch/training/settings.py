@@ -20,6 +20,7 @@ WORDS = {
     "algorithm": ("sgd", "adamw"),
     "annealing": ("steps", "cosine"),
     "norms": ("trained", "frozen"),
+    "grids": ("all", "one"),
 }
 """Settings that are words, and the words that they may be."""
 
@@ -50,6 +51,11 @@ class Schedule:
         In steps, the learning rate is multiplied by `decay` every `decay_every` epochs.
     norms
         `frozen` leaves the statistics of batch norms as they are, and uses them while training.
+    grids
+        Of a model with finer maps, `one` trains in each step one of the coarse maps that are
+        interleaved in them, which is drawn: nearly as good, at the cost of the coarse maps.
+    smoothing
+        Label smoothing.
     beta
         Weight of the feature diversity loss; `auto` takes the published 0.196, and 0.0245 for
         transformers. On coarse maps 0.8 to 2 make features far more diverse, for a point or two of
@@ -69,6 +75,8 @@ class Schedule:
     decay: float = 0.4
     decay_every: int
     norms: Literal["trained", "frozen"] = "trained"
+    grids: Literal["all", "one"] = "all"
+    smoothing: float = 0.0
     beta: float | Literal["auto"] = "auto"
     amp: Amp = "auto"
     seed: int = 0
