@@ -27,7 +27,11 @@ from qpopt_torch.training.dense import train_dense as train_dense
 from qpopt_torch.training.features import extract as extract
 from qpopt_torch.training.fine_tuning import fine_tune as fine_tune
 from qpopt_torch.training.loop import History as History
-from qpopt_torch.training.losses import feature_diversity_loss as feature_diversity_loss
+from qpopt_torch.training.losses.diversity import feature_diversity_loss as feature_diversity_loss
+from qpopt_torch.training.losses.grounding import (
+    feature_grounding_loss as feature_grounding_loss,
+)
+from qpopt_torch.training.params import GroundingParams as GroundingParams
 from qpopt_torch.training.settings import AdapterTraining as AdapterTraining
 from qpopt_torch.training.settings import DenseTraining as DenseTraining
 from qpopt_torch.training.settings import FineTuning as FineTuning

@@ -67,6 +67,16 @@ def with_finer_maps(
     }
 
 
+def split_relu(head: HeadLike) -> tuple[HeadLike, dict[str, bool]]:
+    """Return what says where the head is, and the `relu` of the one that takes its place."""
+    if not isinstance(head, Mapping) or "relu" not in head:
+        return head, {}
+    rest = {key: value for key, value in head.items() if key != "relu"}
+    if not isinstance(relu := head["relu"], bool):
+        raise InvalidArgument(f"relu must be True or False, not {shown(relu)}.")
+    return rest or None, {"relu": relu}
+
+
 def checked_wishes(
     n_select: int, n_per_class: int, include: Iterable[int], exclude: Iterable[int]
 ) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     checked_options,
     checked_wishes,
+    split_relu,
     teller,
     with_finer_maps,
 )
@@ -103,7 +104,8 @@ def sparsify(
     head
         The head, its module or name, or arguments of `find_head` such as `feature_layer`, where
         they are known; found and verified otherwise. Among the arguments may be `finer_maps`, the
-        `stages` of the function of that name or a mapping of its arguments.
+        `stages` of the function of that name or a mapping of its arguments, and `relu`, as in
+        `SparseHead`.
     class_names
         Names of the classes.
     out
@@ -121,6 +123,7 @@ def sparsify(
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
     core = unwrap(model)
+    head, kind = split_relu(head)
     preparing, solving = checked_options(core, prepare, solve, head)
     wanted = checked_wishes(n_select, n_per_class, include, exclude)
     names = checked_class_names(class_names)
@@ -143,15 +146,15 @@ def sparsify(
     if folder is not None:
         counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
         ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
-        finer = getattr(core, "finer_maps", None)
+        finer = {"finer_maps": getattr(core, "finer_maps", None)}
         call = plain_values(
-            {"model": weights, **counts, **ways, "class_names": names, "finer_maps": finer}
+            {"model": weights, **counts, **ways, **kind, "class_names": names, **finer}
         )
         statistics = ranks.on_first(partial(folder.open, call, statistics))
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
     solving["progress"] = progress
     solution = ranks.on_first(lambda: _solution(instance, folder, solving))
-    sparse = SparseClassifier.from_solution(core, solution, statistics)
+    sparse = SparseClassifier.from_solution(core, solution, statistics, **kind)
     _advise(instance, sparse)
 
     def epoch(record: dict[str, float], step: int) -> None:

@@ -34,6 +34,7 @@ from qpopt_torch.pipeline.arguments import (
     check_count,
     checked_options,
     checked_wishes,
+    split_relu,
     teller,
     with_finer_maps,
 )
@@ -99,6 +100,7 @@ def sweep(
         raise TrainingError("sweep works on frozen features: training must be frozen or None.")
     pairs = _pairs(n_select, n_per_class)
     core, names = unwrap(model), checked_class_names(class_names)
+    head, kind = split_relu(head)
     preparing, solving = checked_options(core, prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader
@@ -115,11 +117,16 @@ def sweep(
     )
     stored = None if folder is None else folder.path / SWEEP
     if folder is not None:
-        call = {"sweep of the model": fingerprint(core), "head": found, "class_names": names}
+        call = {
+            "sweep of the model": fingerprint(core),
+            "head": found,
+            "class_names": names,
+            **kind,
+        }
         call["finer_maps"] = getattr(core, "finer_maps", None)
         statistics = folder.open(plain_values(call), statistics)
     before = Sweep.load(stored) if stored is not None and stored.exists() else None
-    frozen = _FrozenNetwork(core, statistics, plain, val_loader, settings, shown)
+    frozen = _FrozenNetwork(core, statistics, plain, val_loader, settings, kind, shown)
     known = {} if before is None else {point.key: point for point in before.points}
     dense_accuracy = frozen.dense_accuracy if before is None else before.dense_accuracy
     points: list[SweepPoint] = []
@@ -165,6 +172,7 @@ class _FrozenNetwork:
     loader: Iterable[Any]
     val_loader: Iterable[Any] | None
     training: AdapterTraining | None
+    kind: Mapping[str, bool]
     progress: bool
 
     @property
@@ -211,7 +219,8 @@ class _FrozenNetwork:
         )
 
     def _accuracy(self, solution: Solution) -> float:
-        head = SparseHead.from_solution(solution, self.statistics.mean, self.statistics.std)
+        scale = self.statistics.mean, self.statistics.std
+        head = SparseHead.from_solution(solution, *scale, **self.kind)
         if self.training is not None:
             train_adapter(head, *self.train_set, self.training, progress=False)
         features, labels = self.val_set

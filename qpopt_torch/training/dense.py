@@ -9,6 +9,7 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
@@ -51,6 +52,8 @@ def train_dense(
     """
     settings = DenseTraining() if settings is None else settings
     require_settings(settings, DenseTraining, PartialTraining)
+    if isinstance(settings, PartialTraining) and settings.grounding is not None:
+        raise TrainingError("A dense model has no assignment that grounding could follow.")
     check_loaders(loader, val_loader)
     core = unwrap(model)
     head, finer = split_head(head)
@@ -62,8 +65,10 @@ def train_dense(
         if finer is not None:
             refine(core, found, x, **finer)
     following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
+    dropout = DROPOUT if isinstance(settings, PartialTraining) else settings.dropout
+    kind: dict[str, Any] = {n: getattr(settings, n) for n in ("norms", "grids", "smoothing")}
+    objective = TrainingObjective(core, found, settings.beta, dropout, **kind)
     if isinstance(settings, PartialTraining):
-        objective = TrainingObjective(core, found, settings.beta, DROPOUT, settings.norms)
         sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
         return tune(objective, loader, settings, **sources, **following)
     own = set(found.modules(core)[0].parameters())
@@ -73,6 +78,6 @@ def train_dense(
         {"params": [p for p in trainable if p in own], "lr": settings.head_lr},
     ]
     groups = [group for group in groups if group["params"]]
-    objective = TrainingObjective(core, found, settings.beta, settings.dropout, settings.norms)
+    objective.check_grids(loader)
     training = Training("train dense", objective, groups, settings)
     return train(training, loader, val_loader, **following)

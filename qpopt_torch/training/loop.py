@@ -26,7 +26,7 @@ from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.observation import explained
 from qpopt_torch.training.checkpoint import resume, write
 from qpopt_torch.training.objectives import AdapterObjective, TrainingObjective
-from qpopt_torch.training.settings import AdapterTraining, Schedule
+from qpopt_torch.training.settings import AdapterTraining, FineTuning, Schedule
 
 logger = logging.getLogger("qpopt")
 
@@ -113,6 +113,16 @@ class Training:
         self.scaler.update()
         return float(loss.detach()), logits.detach()
 
+    def begin_epoch(self, epoch: int) -> float:
+        """Get ready for an epoch; return its first learning rate."""
+        if isinstance(self.settings, FineTuning):
+            stage, over = self.settings.stage(epoch)
+            if stage and not over:
+                self.optimizer.state.clear()  # a stage begins with a new optimiser
+            if isinstance(self.objective, TrainingObjective) and self.objective.grounding:
+                self.objective.grounding_weight = self.settings.grounding_weight(epoch)
+        return self.set_epoch(epoch)
+
     def set_epoch(self, epoch: float) -> float:
         """Set the learning rates after some epochs; return the first."""
         for group in self.optimizer.param_groups:
@@ -180,7 +190,7 @@ def _epoch(
     training: Training, loader: Iterable[Any], epoch: int, bar: Bar
 ) -> dict[str, float] | None:
     """Train for one epoch; return its figures, or None if the loss or a weight is not finite."""
-    rate, n_batches = training.set_epoch(epoch), batch_count(loader)
+    rate, n_batches = training.begin_epoch(epoch), batch_count(loader)
     total, steps, right = 0.0, 0, Accuracy()
     began = perf_counter()
     training.objective.train()

@@ -1,25 +1,33 @@
-"""The loss of a dense or sparse model: cross entropy and feature diversity."""
+"""The loss of a dense or sparse model: cross entropy, feature diversity and grounding."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qpopt_torch.network.grids import one_grid
+from qpopt_torch.data.batches import first_batch
+from qpopt_torch.errors import TrainingError
+from qpopt_torch.network.grids import are_grids, one_grid
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.observation import hooked, observe
+from qpopt_torch.network.observation import hooked, logits_of, observe, run
 from qpopt_torch.network.tail import Tail
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
-from qpopt_torch.training.losses import default_beta, feature_diversity_loss
+from qpopt_torch.training.losses.diversity import default_beta, feature_diversity_loss
+from qpopt_torch.training.losses.grounding import feature_grounding_loss
+from qpopt_torch.training.params import GroundingParams
 from qpopt_torch.training.settings import AdapterTraining
+
+N_PROBED = 2
+"""Samples by which it is verified that maps consist of grids."""
 
 
 class TrainingObjective(nn.Module):
-    """Cross entropy and feature diversity of a model, as one module so that DDP sees it whole.
+    """Cross entropy and losses on features of a model, as one module so that DDP sees it whole.
 
     Parameters
     ----------
@@ -35,9 +43,13 @@ class TrainingObjective(nn.Module):
         `one` trains one of the coarse maps that finer ones are made of, in every step another.
     smoothing
         Label smoothing.
+    grounding
+        The feature grounding loss of a sparse classifier, or None.
 
     Attributes
     ----------
+    grounding_weight
+        What that loss weighs now.
     tail
         The part of the network that is trained, from what reaches it; None for all of it.
     """
@@ -51,10 +63,12 @@ class TrainingObjective(nn.Module):
         norms: str = "trained",
         grids: str = "all",
         smoothing: float = 0.0,
+        grounding: GroundingParams | None = None,
     ) -> None:
         super().__init__()
         self.model, self.head, self.dropout, self.norms = model, head, dropout, norms
-        self.grids, self.smoothing = grids, smoothing
+        self.grids, self.smoothing, self.grounding = grids, smoothing, grounding
+        self.grounding_weight = 0.0 if grounding is None else grounding.weight
         self.tail: Tail | None = None
         self.beta = default_beta(model) if isinstance(beta, str) else beta
         self.n_classes = head.n_classes
@@ -63,6 +77,29 @@ class TrainingObjective(nn.Module):
     def network(self) -> nn.Module:
         """The network, with whatever head it has."""
         return self.model.network if isinstance(self.model, SparseClassifier) else self.model
+
+    def check_grids(self, loader: Iterable[Any]) -> None:
+        """Raise unless maps can be trained one grid at a time, if that is wanted.
+
+        Parameters
+        ----------
+        loader
+            Batches of what reaches the part that is trained.
+        """
+        if self.grids != "one":
+            return
+        network, tail = self.network, self.tail
+        x, _ = first_batch(loader, network)
+        x = x[:N_PROBED]
+
+        def logits() -> Tensor:
+            return logits_of(run(network, x, 0) if tail is None else tail(network, x))
+
+        if not are_grids(network, self.head.modules(network)[1], logits):
+            raise TrainingError(
+                "grids='one' needs maps that finer_maps made finer, trained from a layer in front "
+                "of the one whose stride it took away."
+            )
 
     def train(self, mode: bool = True) -> TrainingObjective:
         """Set the mode of training, but for what stays as it is."""
@@ -76,12 +113,20 @@ class TrainingObjective(nn.Module):
         """Return loss and logits."""
         network = self.network
         module: Any = self.head.modules(network)[0]
-        dropping = hooked({}, {module: self._drop})
+        kept: list[Tensor] = []  # features as they enter the logits, some of them left out
+        after = {}
+        if self.grounding is not None and self.grounding_weight > 0:
+            after = {module.dropout: lambda part, args, output: kept.append(output)}
+        hooks = hooked(after, {module: self._drop})
         drawn = one_grid(network) if self.grids == "one" and self.training else nullcontext()
-        with drawn, observe(network, self.head, evaluate=False) as seen, dropping:
+        with drawn, observe(network, self.head, evaluate=False) as seen, hooks:
             network(x) if self.tail is None else self.tail(network, x)
         smoothing = self.smoothing if self.training else 0.0
         loss = F.cross_entropy(seen.logits.float(), y, label_smoothing=smoothing)
+        if self.grounding is not None and kept:
+            loss = loss + self.grounding_weight * feature_grounding_loss(
+                module.normalise(kept[-1]), y, module.assignment, self.grounding.others
+            )
         if seen.maps is not None and self.beta > 0:
             weights = module.weight.flatten(1)
             loss = loss + self.beta * feature_diversity_loss(

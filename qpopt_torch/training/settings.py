@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from math import cos, inf, pi
-from numbers import Integral, Real
+from dataclasses import dataclass
+from math import cos, pi
 from typing import Any, ClassVar, Literal
 
 from torch.optim import SGD, AdamW, Optimizer
 
 from qpopt_torch.errors import TrainingError, shown
+from qpopt_torch.training.params import GroundingParams, TrialParams, check_settings
 
 Amp = Literal["auto", "off", "bfloat16", "float16"]
 
-WORDS = {
-    "amp": ("auto", "off", "bfloat16", "float16"),
-    "kind": ("linear", "mlp"),
-    "algorithm": ("sgd", "adamw"),
-    "annealing": ("steps", "cosine"),
-    "norms": ("trained", "frozen"),
-    "grids": ("all", "one"),
-}
-"""Settings that are words, and the words that they may be."""
-
-CHANCES = ("momentum", "dropout", "smoothing", "noise")
-"""Settings that are chances, or shares: from 0 to below 1."""
-
-
-def _is_number(value: Any, *, whole: bool = False) -> bool:
-    number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    return number and bool(0 <= value < inf)
+STAGE_RATE = 0.9
+"""Factor of the learning rate from one stage to the next."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +52,8 @@ class Schedule:
         same.
     """
 
+    automatic: ClassVar[tuple[str, ...]] = ("beta",)
+
     epochs: int
     momentum: float
     weight_decay: float = 5e-4
@@ -98,31 +85,6 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialParams:
-    """The trials that find a learning rate.
-
-    Parameters
-    ----------
-    rates
-        Learning rates that are tried: the published one, 4 times as much, a quarter, a sixteenth,
-        and that of the released code.
-    steps
-        Steps of each trial: enough for the momentum to build up and for a rate that is too high
-        to show. All trials use the same batches, of one epoch at most, again and again.
-    """
-
-    rates: tuple[float, ...] = (5.12e-2, 1.28e-2, 3.2e-3, 8e-4, 1e-4)
-    steps: int = 40
-
-    def __post_init__(self) -> None:
-        rates = self.rates if isinstance(self.rates, (tuple, list)) else ()
-        if not rates or not all(_is_number(rate) and rate > 0 for rate in rates):
-            raise TrainingError(f"rates must be learning rates above 0, not {self.rates!r}.")
-        if not _is_number(self.steps, whole=True) or self.steps < 1:
-            raise TrainingError(f"steps must be a whole number of at least 1, not {self.steps!r}.")
-
-
-@dataclass(frozen=True, kw_only=True)
 class FineTuning(Schedule):
     """Fine-tuning of a sparse classifier, network and all, towards its fixed assignment.
 
@@ -132,13 +94,49 @@ class FineTuning(Schedule):
         Learning rate; `auto` tries a few for some steps and takes the best.
     trials
         Which ones `auto` tries, and for how long.
+    grounding
+        The feature grounding loss, which keeps features off in classes that they do not serve;
+        None leaves it out.
+    stages
+        Lengths of stages, which add up to `epochs`, where there is more than one. Each begins with
+        a new optimiser, at 0.9 times the rate at which the one before began.
     """
+
+    automatic: ClassVar[tuple[str, ...]] = ("beta", "lr")
 
     epochs: int = 40
     lr: float | Literal["auto"] = "auto"
     trials: TrialParams = TrialParams()
     momentum: float = 0.95
     decay_every: int = 10
+    grounding: GroundingParams | None = None
+    stages: tuple[int, ...] | None = None
+
+    @classmethod
+    def grounded(cls, **changes: Any) -> FineTuning:
+        """Return the published schedule with the grounding loss: 70 epochs in four stages."""
+        published = {"epochs": 70, "stages": (10, 10, 10, 40), "lr": 1e-4}
+        return cls(**{**published, "grounding": GroundingParams(), **changes})
+
+    def stage(self, epoch: float) -> tuple[int, float]:
+        """Return the stage that an epoch lies in, and how many epochs of it are over."""
+        number, start = 0, 0
+        for length in (self.stages or ())[:-1]:
+            if epoch < start + length:
+                break
+            number, start = number + 1, start + length
+        return number, epoch - start
+
+    def rate(self, epoch: float) -> float:
+        """Return the factor of the learning rate after some epochs."""
+        number, own = self.stage(epoch)
+        return STAGE_RATE**number * super().rate(own)
+
+    def grounding_weight(self, epoch: float) -> float:
+        """Return what the feature grounding loss weighs in an epoch."""
+        if self.grounding is None or self.stage(epoch)[1] >= self.grounding.epochs:
+            return 0.0
+        return self.grounding.weight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +223,7 @@ class AdapterTraining:
     """
 
     amp: ClassVar[Amp] = "off"
+    automatic: ClassVar[tuple[str, ...]] = ()
 
     kind: Literal["linear", "mlp"] = "mlp"
     relu: bool = True
@@ -248,36 +247,6 @@ class AdapterTraining:
     def optimizer(self, groups: Iterable[dict[str, Any]]) -> Optimizer:
         """Return the optimiser of some groups of parameters."""
         return AdamW(groups, weight_decay=self.weight_decay)
-
-
-def check_settings(settings: Any, **least: int) -> None:
-    """Raise unless words are known, numbers at least 0, chances below 1, and the rest whole.
-
-    What is in `least` is whole and as large; so is every seed.
-    """
-    for field in fields(settings):
-        name, value = field.name, getattr(settings, field.name)
-        if name in WORDS:
-            fine, what = isinstance(value, str) and value in WORDS[name], " or ".join(WORDS[name])
-        elif name == "relu":
-            fine, what = isinstance(value, bool), "True or False"
-        elif name == "from_layer":
-            fine, what = isinstance(value, str) and bool(value), "the name of a layer, or auto"
-        elif name == "trials":
-            fine, what = isinstance(value, TrialParams), "TrialParams(…)"
-        elif name in least or name == "seed":
-            smallest = least.get(name, 0)
-            fine = _is_number(value, whole=True) and value >= smallest
-            what = f"a whole number of at least {smallest}"
-        elif name in CHANCES:
-            fine, what = _is_number(value) and 0 <= value < 1, "a number from 0 to below 1"
-        else:
-            may_be_auto = name == "beta" or (name == "lr" and isinstance(settings, FineTuning))
-            fine = _is_number(value) or (may_be_auto and value == "auto")
-            what = "a number of at least 0"
-        if not fine:
-            label = "The adapter" if name == "kind" else name
-            raise TrainingError(f"{label} must be {what}, not {value!r}.")
 
 
 def require_settings(settings: Any, *kinds: type) -> None:

@@ -31,7 +31,7 @@ from qpopt_torch import (
     train_dense,
 )
 from qpopt_torch.pipeline.sparsify import judge
-from qpopt_torch.training.settings import TrialParams
+from qpopt_torch.training.params import TrialParams
 from tests.qpopt_torch.small import any_solution, batches, cnn, same, sparse, weights
 
 DATA = batches(sizes=(8,) * 4)

@@ -18,6 +18,7 @@ from qpopt_torch import (
     TrainingError,
     accuracy,
     find_head,
+    load,
     sparsify,
     sweep,
 )
@@ -253,3 +254,16 @@ def test_no_solution_in_time(monkeypatch):
     monkeypatch.setattr(qpopt, "solve", wraps(qpopt.solve)(lambda *a, **k: nothing))
     with pytest.raises(ModelError, match=r"ended no_solution.*time_limit"):
         sparsify(cnn(), DATA, n_select=5, n_per_class=2, progress=False)
+
+
+def test_features_are_on_or_off_where_the_head_says_so(tmp_path, solved):
+    data = batches()
+    call = {"n_select": 5, "n_per_class": 2, "training": None, "progress": False}
+    made = sparsify(cnn(), data, head={"relu": True}, out=tmp_path, **call)
+    assert made.sparse_head.relu
+    assert not sparsify(cnn(), data, **call).sparse_head.relu
+    assert load(tmp_path, cnn()).sparse_head.relu
+    with pytest.raises(InvalidArgument, match="relu"):
+        sparsify(cnn(), data, out=tmp_path, **call)
+    with pytest.raises(InvalidArgument, match="relu must be True or False"):
+        sparsify(cnn(), data, head={"relu": 1}, **call)

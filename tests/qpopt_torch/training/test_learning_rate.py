@@ -3,7 +3,7 @@ import pytest
 from qpopt_torch import FineTuning, TrainingError, fine_tune
 from qpopt_torch.training.learning_rate import best_rate, trial
 from qpopt_torch.training.objectives import TrainingObjective
-from qpopt_torch.training.settings import TrialParams
+from qpopt_torch.training.params import TrialParams
 from tests.qpopt_torch.small import loader, same, sparse, weights
 
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from qpopt_torch.training.losses import default_beta, feature_diversity_loss
+from qpopt_torch.training.losses.diversity import default_beta, feature_diversity_loss
 
 
 def by_hand(logits, features, maps, weights):

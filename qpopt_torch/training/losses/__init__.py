@@ -1,0 +1,1 @@
+"""Training of dense, sparse and adapted models."""
