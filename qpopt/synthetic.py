@@ -77,6 +77,12 @@ def generate(
         If the structure is unknown.
     InfeasibleInstance
         If the sizes admit no solution.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> qpopt.generate(60, 20, 10, 3, structure="clustered", seed=1)
+    Instance('clustered-60x20-10-3-s1', 20 classes × 60 features, select 10, 3 per class)
     """
     if not isinstance(structure, str) or structure not in STRUCTURES:
         raise InvalidInstance(

@@ -158,16 +158,20 @@ def test_birds_demo(tmp_path):
 
 
 def test_steering(tmp_path):
-    done = run("steering.py", "--epochs", 1, "--pictures", 2, "--out", tmp_path / "new")
+    few = ("--epochs", 1, "--misled", 1, "--pictures", 2, "--seconds", 0.05)
+    done = run("steering.py", *few, "--out", tmp_path / "new")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert sum("bias='center'" in line for line in lines) == 6
-    (without,) = (line for line in lines if line.startswith("Without the "))
-    count, listed = without.split()[2], without.partition("[")[2].partition("]")[0]
-    assert int(count) == len(listed.split(",")) * bool(listed)
-    assert "misleading backgrounds" in (tmp_path / "new" / "report.html").read_text()
-    with Image.open(tmp_path / "new" / "steering.png") as figure:
-        assert min(figure.size) > 300
+    told = [line for line in lines if "% with any background" in line]
+    assert [line[:28].strip() for line in told[:3]] == ["Dense", "Sparse", "20 features excluded"]
+    # What was excluded moves most, so what is left moves less.
+    moves = [float(re.search(r"move by ([\d.]+)", line)[1]) for line in told]
+    assert moves[2] < moves[0]
+    page = (tmp_path / "new" / "report.html").read_text()
+    assert "misleading backgrounds" in page
+    for scheme in ("light", "dark"):
+        assert "<svg" in (tmp_path / "new" / f"steering-{scheme}.svg").read_text()
 
 
 @pytest.mark.usefixtures("browser")  # skips where there is no Chromium

@@ -1,21 +1,22 @@
-"""Whether the optimisation makes features mean something: drawn birds, against controls.
+"""Whether the optimisation makes features mean something: drawn birds, against controls and rivals.
 
 Every method gets the same dense network, the same training and the same number of features; what
-differs is who chose them. A further method, a rival for example, is one function of a `Task` that
-returns a sparse classifier, and one line in `METHODS`.
+differs is who chose them. A further method is one function of a `Task` that returns a sparse
+classifier, and one line in `METHODS`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import torch
+import typer
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -34,6 +35,7 @@ from qpopt_torch import (
     train_dense,
 )
 from qpopt_torch.baselines.random_assignment import random_assignment, random_selection
+from qpopt_torch.baselines.sldd import sldd
 from qpopt_torch.evidence.meaning import meaning_of
 from qpopt_torch.network.local_network import local_network
 
@@ -123,43 +125,51 @@ def optimised(task: Task) -> SparseClassifier:
     return task.tuned(solve(task.instance, seed=task.seed, **limits))
 
 
+def rival(method: Callable[..., SparseClassifier]) -> Callable[[Task], SparseClassifier]:
+    """Return a way to make the model of a rival that selects as many features."""
+
+    def made(task: Task) -> SparseClassifier:
+        counts: dict[str, Any] = {"n_select": N_SELECT, "n_per_class": N_PER_CLASS}
+        given: dict[str, Any] = {"training": task.tuning, "seed": task.seed, "progress": False}
+        return method(task.dense, task.train, **counts, **given)
+
+    return made
+
+
 METHODS: Mapping[str, Callable[[Task], SparseClassifier]] = {
     "optimised": optimised,
     "random selection, best assignment": lambda t: t.tuned(random_selection(t.instance, t.seed)),
     "random assignment": lambda t: t.tuned(random_assignment(t.instance, t.seed)),
+    "SLDD": rival(sldd),
 }
 
 
 def main(seeds: int, out: Path, effort: Effort | None = None) -> str:
-    """Measure all methods and return the table; started again, it goes on where it stopped.
+    """Measure all methods and return the table.
+
+    The network and the figures of every method are kept as soon as they are there: started again,
+    it goes on with the next method.
 
     Parameters
     ----------
     seeds
         How many, each with species, pictures and a network of its own.
     out
-        The results folder: a file for every seed, and the table.
+        The results folder: a network and a file of figures for every seed, and the table.
     effort
         How much is drawn and trained.
     """
     spent = effort or Effort()
     out.mkdir(parents=True, exist_ok=True)
-    found = []
-    for seed in range(seeds):
-        file = out / f"seed{seed}-{spent.key}.json"
-        if not file.exists():
-            figures = measured(seed, spent)
-            with replacing(file) as stream:
-                stream.write(json.dumps(figures, indent=1).encode())
-        found.append(json.loads(file.read_text(encoding="utf-8")))
+    found = [measured(seed, spent, out) for seed in range(seeds)]
     text = f"{table(found)}\n\nSeeds 0 to {seeds - 1}, {date.today()}, commit {commit()}.\n"
     with replacing(out / RESULT) as stream:
         stream.write(text.encode())
     return text
 
 
-def measured(seed: int, effort: Effort) -> dict[str, Figures]:
-    """Train one dense network and, from it, one sparse model for every method; return figures.
+def measured(seed: int, effort: Effort, out: Path) -> dict[str, Figures]:
+    """Return the figures of every method for one seed, those that are not there yet measured.
 
     Parameters
     ----------
@@ -167,23 +177,18 @@ def measured(seed: int, effort: Effort) -> dict[str, Figures]:
         Fixes species, pictures and everything random.
     effort
         How much is drawn and trained.
+    out
+        The results folder.
     """
+    file = out / f"seed{seed}-{effort.key}.json"
+    figures: dict[str, Figures] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    if not {"dense", *METHODS} - set(figures):
+        return figures
     kind: dict[str, Any] = {"seed": seed, "pairs": 1.0}
     birds = DrawnBirds(n_per_species=effort.pictures, occlusion=0.1, **kind)
     others = DrawnBirds(n_per_species=effort.test_pictures, split="test", **kind)
     train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
-    torch.manual_seed(seed)
-    dense = local_network(birds.n_species)
-    schedule = DenseTraining(
-        epochs=effort.epochs,
-        lr=0.1,
-        head_lr=0.1,
-        decay_every=max(1, effort.epochs // 4),
-        beta=0.25,
-        dropout=0.1,
-        seed=seed,
-    )
-    train_dense(dense, train, schedule, progress=False)
+    dense = _network(birds, train, effort, seed, file.with_suffix(".pt"))
     statistics = collect(dense, train, class_names=birds.class_names, progress=False)
     tuning = FineTuning(
         epochs=effort.fine_tuning,
@@ -194,12 +199,17 @@ def measured(seed: int, effort: Effort) -> dict[str, Figures]:
     )
     instance = statistics.instance(N_SELECT, N_PER_CLASS)
     task = Task(dense, train, statistics, instance, tuning, seed)
-    figures = {"dense": _read(dense, test, train)}
-    for name, method in METHODS.items():
-        sparse = method(task)
-        meaning = meaning_of(sparse, others, progress=False).percent()
-        known = {key: value for key, value in meaning.items() if not math.isnan(value)}
-        figures[name] = _read(sparse, test, train) | known
+    for name in ("dense", *METHODS):
+        if name in figures:
+            continue
+        typer.echo(f"seed {seed}: {name}")
+        model = dense if name == "dense" else METHODS[name](task)
+        figures[name] = _read(model, test, train)
+        if isinstance(model, SparseClassifier):
+            meaning = meaning_of(model, others, progress=False).percent()
+            figures[name] |= {key: value for key, value in meaning.items() if not isnan(value)}
+        with replacing(file) as stream:
+            stream.write(json.dumps(figures, indent=1).encode())
     return figures
 
 
@@ -221,6 +231,31 @@ def table(found: list[dict[str, Figures]]) -> str:
         ]
         lines.append([method, *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _network(
+    birds: DrawnBirds, train: DataLoader[Any], effort: Effort, seed: int, file: Path
+) -> nn.Module:
+    """Return the dense network of a seed, from its file if it is there."""
+    torch.manual_seed(seed)
+    dense = local_network(birds.n_species)
+    if file.exists():
+        dense.load_state_dict(torch.load(file, weights_only=True))
+        return dense.eval()
+    typer.echo(f"seed {seed}: the network")
+    schedule = DenseTraining(
+        epochs=effort.epochs,
+        lr=0.1,
+        head_lr=0.1,
+        decay_every=max(1, effort.epochs // 4),
+        beta=0.25,
+        dropout=0.1,
+        seed=seed,
+    )
+    train_dense(dense, train, schedule, progress=False)
+    with replacing(file) as stream:
+        torch.save(dense.state_dict(), stream)
+    return dense
 
 
 def _read(model: nn.Module, test: DataLoader[Any], train: DataLoader[Any]) -> Figures:

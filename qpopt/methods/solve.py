@@ -87,6 +87,14 @@ def solve(
         If the numbers of the instance are too large, or too far apart, for floating point.
     SolverFailure
         If the solver breaks down, or claims a bound that a solution contradicts.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> instance = qpopt.generate(12, 6, 5, 2)
+    >>> solution = qpopt.solve(instance, time_limit=10)
+    >>> print(solution.status, len(solution.selection), len(solution.class_sets()[0]))
+    optimal 5 2
     """
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
@@ -131,6 +139,14 @@ def check_solve(
         If an argument is unknown or out of range.
     MissingSolver
         If the solver is not there.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> qpopt.check_solve(method="search", time_limit=10)
+    >>> qpopt.check_solve(method="guess")
+    Traceback (most recent call last):
+    qpopt.errors.InvalidArgument: ...
     """
     Limits(time_limit, gap, seed, threads)
     find_method(method, solver).options.of(options)
@@ -147,6 +163,13 @@ def available_solvers() -> dict[str, SolverInfo]:
         By name. `availability` says whether the solver is installed, its version, and whether it
         is licensed or limited; `supports` says what it can take; `install` is the command that
         installs it. A solver is loaded only when its licence is asked for.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> highs = qpopt.available_solvers()["highs"]
+    >>> highs.availability.installed, highs.supports.quadratic_objective
+    (True, False)
     """
     solvers = {name: find_solver(name) for name in solver_names()}
     return {

@@ -87,6 +87,15 @@ def prepare(
         If the data is malformed or an argument is out of range.
     InfeasibleInstance
         If no solution can exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import qpopt
+    >>> correlations = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.1, 0.7, 0.4], [0.1, 0.3, 0.6, 0.8]])
+    >>> instance = qpopt.prepare(correlations, n_select=3, n_per_class=2)
+    >>> instance.A.shape, round(instance.provenance["epsilon"], 3)
+    ((3, 4), 0.903)
     """
     raw = validation.matrix("A", A)
     n_classes, n_features = raw.shape

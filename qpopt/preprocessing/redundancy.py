@@ -25,6 +25,15 @@ def redundancy(A: ArrayLike) -> NDArray[np.float64]:
     NDArray
         Symmetric features × features matrix with entries from 0 to 1. A feature whose column is
         zero is redundant with none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import qpopt
+    >>> qpopt.redundancy(np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])).round(2)
+    array([[0.  , 1.  , 0.71],
+           [1.  , 0.  , 0.71],
+           [0.71, 0.71, 0.  ]])
     """
     similarity = matrix("A", A)
     # Powers of two scale exactly and keep the squares clear of overflow and underflow.

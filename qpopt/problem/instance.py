@@ -64,6 +64,16 @@ class Instance:
         If the data is malformed.
     InfeasibleInstance
         If the data is well formed but no solution can exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import qpopt
+    >>> A = np.array([[9.0, 5, 1, 4], [8, 6, 2, 3], [1, 2, 7, 6]])
+    >>> R = np.zeros((4, 4))
+    >>> R[0, 1] = R[1, 0] = 2
+    >>> qpopt.Instance(A, R, np.zeros(4), n_select=3, n_per_class=2)
+    Instance(3 classes × 4 features, select 3, 2 per class)
     """
 
     A: NDArray[np.float64]

@@ -90,6 +90,13 @@ class Solution:
     ------
     InvalidSolution
         If the parts do not fit together. Whether they solve an instance is for `verify` to say.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> solution = qpopt.Solution([0, 2, 3], [[1, 0, 1], [1, 1, 0], [0, 1, 1]], 36.0)
+    >>> solution.class_sets()
+    [(0, 3), (0, 2), (2, 3)]
     """
 
     selection: NDArray[np.int64] | None

@@ -92,6 +92,14 @@ def bound(
     ------
     InvalidArgument
         If the kind is unknown or a number is out of range.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> instance = qpopt.generate(12, 6, 5, 2)
+    >>> found = qpopt.bound(instance, time_limit=5)
+    >>> found.value >= qpopt.solve(instance).objective
+    True
     """
     one_of("kind", kind, KINDS)
     limits = Limits(time_limit)

@@ -44,6 +44,15 @@ def certify(
     ------
     InvalidSolution
         If the solution is not a feasible one of the instance.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> instance = qpopt.generate(12, 6, 5, 2)
+    >>> solution = qpopt.solve(instance, method="search", time_limit=1)
+    >>> certified, found = qpopt.certify(instance, solution, time_limit=5)
+    >>> certified.objective <= certified.bound <= found.value
+    True
     """
     verification = verify(instance, replace(solution, bound=None, status=Status.FEASIBLE, trace=()))
     if not verification or solution.objective is None:

@@ -127,6 +127,14 @@ def check_certificate(instance: Instance, certificate: Certificate) -> float:
     ------
     InvalidCertificate
         If the certificate is for another instance, or not what a certificate is.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> instance = qpopt.generate(12, 6, 5, 2)
+    >>> found = qpopt.bound(instance, kind="semidefinite", time_limit=5)
+    >>> qpopt.check_certificate(instance, found.certificate) <= found.value + 1e-6
+    True
     """
     return checked(instance, certificate).proven
 

@@ -122,6 +122,14 @@ def verify(
         All violations, each with a code: `fingerprint`, `status`, `selection`, `include`,
         `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`,
         `certificate`.
+
+    Examples
+    --------
+    >>> import qpopt
+    >>> instance = qpopt.generate(12, 6, 5, 2)
+    >>> solution = qpopt.solve(instance, method="search", time_limit=1)
+    >>> bool(qpopt.verify(instance, solution))
+    True
     """
     with following(progress) as on_event:
         if on_event is not None:

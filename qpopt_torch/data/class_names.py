@@ -1,12 +1,14 @@
-"""Names of classes, checked: as many as there are classes, no two alike."""
+"""Names of classes, checked: as many as there are classes, no two alike; and classes by name."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from qpopt import InvalidArgument
+from qpopt_torch.errors import ModelError, shown
 
 
 def checked_class_names(names: Any, n_classes: int | None = None) -> tuple[str, ...] | None:
@@ -38,3 +40,17 @@ def checked_class_names(names: Any, n_classes: int | None = None) -> tuple[str, 
             f"class_names must hold {n_classes} names, one for each class; it holds {len(found)}."
         )
     return found
+
+
+def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
+    """Return the number of a class given by number or name."""
+    if isinstance(c, str):
+        if c in names:
+            return names.index(c)
+        near = [name for name in names if c.lower() in name.lower()][:5]
+        hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+        raise ModelError(f"There is no class named {c!r}.{hint}")
+    whole = isinstance(c, Integral) and not isinstance(c, bool)
+    if not whole or not 0 <= c < n_classes:
+        raise ModelError(f"There is no class {shown(c)}; the classes are 0 to {n_classes - 1}.")
+    return int(c)

@@ -117,6 +117,14 @@ class DrawnBirds(Dataset[tuple[Tensor, int]]):
     ------
     InvalidArgument
         If an argument makes no sense.
+
+    Examples
+    --------
+    >>> import qpopt_torch
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32)
+    >>> image, label = birds[3]
+    >>> image.shape, label, len(birds)
+    (torch.Size([3, 32, 32]), 1, 8)
     """
 
     def __init__(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import torch
-from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from qpopt.io import AnyPath
+from qpopt_torch.data.preprocessing import MARGIN, MEAN, STD, Preprocessing, opened
 from qpopt_torch.errors import LoaderError
 
 ENDINGS = {".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Mean and deviation of the colours of ImageNet, which most trained networks expect."""
 
 
 class ImageFolder(Dataset[tuple[Tensor, int]]):
@@ -48,12 +45,15 @@ class ImageFolder(Dataset[tuple[Tensor, int]]):
         size: int = 224,
         *,
         augment: bool = False,
-        margin: float = 8 / 7,
+        margin: float = MARGIN,
         mean: tuple[float, ...] = MEAN,
         std: tuple[float, ...] = STD,
         cache: bool = False,
     ) -> None:
-        self.size, self.augment, self.margin = size, augment, margin
+        self.size, self.augment = size, augment
+        self.preprocessing = Preprocessing(
+            size, tuple(map(float, mean)), tuple(map(float, std)), margin
+        )
         self.mean, self.std = (torch.tensor(v).reshape(3, 1, 1) for v in (mean, std))
         root = Path(folder)
         if not root.is_dir():
@@ -75,29 +75,21 @@ class ImageFolder(Dataset[tuple[Tensor, int]]):
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
         image = self._image(index)
+        if not self.augment:
+            image = self.preprocessing.middle(image)
+            return self.preprocessing.normalised(image), self.files[index][1]
         spare = [side - self.size for side in image.shape[1:]]
-        top, left = (side // 2 for side in spare)
-        if self.augment:
-            top, left = (int(torch.randint(side + 1, ())) for side in spare)
+        top, left = (int(torch.randint(side + 1, ())) for side in spare)
         image = image[:, top : top + self.size, left : left + self.size]
-        if self.augment and torch.rand(()) < 0.5:
+        if torch.rand(()) < 0.5:
             image = image.flip(2)
-        return (image.float() / 255 - self.mean) / self.std, self.files[index][1]
+        return self.preprocessing.normalised(image), self.files[index][1]
 
     def _image(self, index: int) -> Tensor:
         """Return an image as bytes, 3 × height × width, its shorter side `size` × `margin`."""
         if self.kept is not None and index in self.kept:
             return self.kept[index]
-        path = self.files[index][0]
-        try:
-            with Image.open(path) as stored:
-                picture = stored.convert("RGB")
-        except (OSError, UnidentifiedImageError) as error:
-            raise LoaderError(f"Cannot read the image {path}: {error}.") from error
-        scale = max(self.size, round(self.size * self.margin)) / min(picture.size)
-        width, height = (max(self.size, round(side * scale)) for side in picture.size)
-        resized = picture.resize((width, height), Image.Resampling.BILINEAR)
-        image = torch.from_numpy(np.array(resized)).permute(2, 0, 1).contiguous()
+        image = self.preprocessing.resized(opened(self.files[index][0]))
         if self.kept is not None:
             self.kept[index] = image
         return image

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,8 @@ from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
-from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
+from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.evaluate import MetricCollection
@@ -45,49 +46,6 @@ class EvidenceParams:
     per_feature: int = 12
     per_feature_and_class: int = 2
     n_decisions: int = 96
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """A sample that is kept to be shown.
-
-    Parameters
-    ----------
-    index
-        Its place in the loader, counted from 0.
-    label, prediction
-        Its class and the model's.
-    values
-        The selected features in standard units: what a class of these features adds up.
-    maps
-        The feature maps, n_select × positions …, or None.
-    picture
-        The input.
-    """
-
-    index: int
-    label: int
-    prediction: int
-    values: NDArray[np.float64] = field(repr=False)
-    maps: NDArray[np.float16] | None = field(repr=False)
-    picture: Picture = field(repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        i: int,
-        label: int,
-        values: NDArray[np.float64],
-        x: Tensor,
-        seen: Features,
-        to_image: ToImage | None,
-        first: int = 0,
-    ) -> Sample:
-        """Keep sample `i` of a batch that begins with sample `first` of the loader."""
-        prediction = int(seen.logits[i].argmax())
-        maps = None if seen.maps is None else small_maps(seen.maps[i])
-        picture = Picture.of(x[i], to_image)
-        return cls(first + i, label, prediction, values[i], maps, picture)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,6 +161,22 @@ def gather(
         How many samples are kept.
     decisions, features
         Metrics that are to see the same samples: their decisions, their features.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32, pairs=1.0)
+    >>> loader = torch.utils.data.DataLoader(birds, 8)
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
+    >>> len(evidence.labels), evidence.assignment.shape
+    (8, (4, 4))
     """
     names = Names(model, class_names, loader)
     data = getattr(loader, "dataset", None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from qpopt_torch.data.class_names import class_number
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.parts import PartAlignment
-from qpopt_torch.sparse.classifier import SparseClassifier, class_number
+from qpopt_torch.sparse.classifier import SparseClassifier
 
 
 class Names:

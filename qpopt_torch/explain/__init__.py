@@ -6,7 +6,8 @@ model. Every explanation can be drawn (`figure`), written (`to_dict`, `save`), p
 itself in a notebook.
 """
 
-from qpopt_torch.evidence.gather import Evidence, Sample, gather
+from qpopt_torch.evidence.gather import Evidence, gather
+from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.explain.class_explanation import ClassExplanation, explain_class
 from qpopt_torch.explain.contrast import Contrast, explain_contrast
 from qpopt_torch.explain.decision import Decision, explain_decision

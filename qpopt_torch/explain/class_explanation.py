@@ -96,6 +96,24 @@ class ClassExplanation(Explanation):
 
 
 def explain_class(evidence: Evidence, c: int | str) -> ClassExplanation:
-    """Explain a class, given by number or name, by its features."""
+    """Explain a class, given by number or name, by its features.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32, pairs=1.0)
+    >>> loader = torch.utils.data.DataLoader(birds, 8)
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
+    >>> told = qpopt_torch.explain.explain_class(evidence, 0)
+    >>> len(told.columns)
+    2
+    """
     number = evidence.names.class_number(c)
     return ClassExplanation(evidence, number, columns_in(evidence.assignment[number]))

@@ -92,7 +92,25 @@ class Contrast(Explanation):
 
 
 def explain_contrast(evidence: Evidence, first: int | str, second: int | str) -> Contrast:
-    """Contrast two classes, given by numbers or names."""
+    """Contrast two classes, given by numbers or names.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32, pairs=1.0)
+    >>> loader = torch.utils.data.DataLoader(birds, 8)
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
+    >>> told = qpopt_torch.explain.explain_contrast(evidence, 0, 1)
+    >>> len(told.shared) + len(told.only_first)
+    2
+    """
     a, b = (evidence.names.class_number(c) for c in (first, second))
     if a == b:
         raise ModelError("A contrast needs two different classes.")

@@ -12,16 +12,19 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import to_model
 from qpopt_torch.errors import LoaderError
-from qpopt_torch.evidence.gather import Evidence, Sample, standard_units
+from qpopt_torch.evidence.gather import Evidence, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.explain import decision_terms as terms
 from qpopt_torch.explain.counterfactuals import Change, Move, Reach, change_to
 from qpopt_torch.explain.explanation import Explanation
+from qpopt_torch.explain.hierarchy import Hierarchy, hierarchy_of
 from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
 from qpopt_torch.explain.rounding import signed
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.sparse.sets.level_shares import LevelShares
 
 RIVALS = 2
 
@@ -40,6 +43,8 @@ class Decision(Explanation):
         The predicted class and its nearest rivals, the highest logit first.
     changes
         What would have to change, for every rival.
+    hierarchy
+        The decision from general to specific, level by level.
     limits
         Values at which the heat maps begin and end, n_select × 2; None for those of each map.
     misleading
@@ -51,6 +56,7 @@ class Decision(Explanation):
     sample: Sample
     sums: tuple[terms.Sum, ...]
     changes: tuple[Change, ...]
+    hierarchy: Hierarchy
     limits: NDArray[np.float64] | None = None
     misleading: terms.Misleading | None = None
 
@@ -68,7 +74,7 @@ class Decision(Explanation):
         return f"Decision for {predicted} instead of {self.names.classes[self.label]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the sums, the changes and what misled."""
+        """Return the sums, the changes, what misled, the levels and the tree."""
         features, classes = self.names.features, self.names.classes
         wrong = None if self.misleading is None else asdict(self.misleading)
         if wrong is not None:
@@ -108,10 +114,11 @@ class Decision(Explanation):
                 for change in self.changes
             ],
             "misleading": wrong,
+            **self.hierarchy.to_dict(self.names),
         }
 
     def summary(self) -> str:
-        """Say what the logits are, what would change the decision and what misled."""
+        """Say what the logits are, what would change the decision, what misled and the levels."""
         features, classes = self.names.features, self.names.classes
         lines = []
         for total in self.sums:
@@ -128,7 +135,7 @@ class Decision(Explanation):
                 f"What misled: {features[wrong.column]} is {wrong.value:+.2f} and in "
                 f"{classes[self.label]} usually {wrong.usual:+.2f}."
             )
-        return "\n".join(lines)
+        return "\n".join(lines + self.hierarchy.lines(self.names))
 
     def shown_value(self, move: Move, rival: int) -> int:
         """Return the value of a feature to change, in hundredths, as the sum of its class has it.
@@ -169,12 +176,13 @@ class Decision(Explanation):
         return next(total.shown[0] for total in self.sums if total.number == number)
 
     def figure(self) -> tuple[Any, Any]:
-        """Draw a row for each class: the input, its features as heat maps, and the sum."""
+        """Draw a row for each class (the input, heat maps, the sum), and the tree below."""
         n_columns = max(len(total.columns) for total in self.sums) + 2
-        fig, axes = subplots(len(self.sums), n_columns, 1.8, 2.0)
+        fig, axes = subplots(len(self.sums) + 1, n_columns, 1.8, 2.0)
+        self.hierarchy.draw(axes[-1], self.names)
         every = [0.0, *(value for total in self.sums for value in total.values)]
         classes, features = self.names.classes, self.names.features
-        for row, total in zip(axes, self.sums, strict=True):
+        for row, total in zip(axes, self.sums, strict=False):
             draw_picture(row[0], self.sample.picture)
             row[0].set_title(f"{plain(classes[total.number])[:22]} {total.logit:.2f}", fontsize=9)
             for axis in row[1:-1]:
@@ -215,12 +223,30 @@ def explain_decision(
         Gives names, the scale of the heat maps, and what is usual in a class.
     class_names, to_image
         As in `gather`; the names of the evidence come first.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32, pairs=1.0)
+    >>> loader = torch.utils.data.DataLoader(birds, 8)
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> told = qpopt_torch.explain.explain_decision(sparse, birds[0][0])
+    >>> winner = told.sums[0]
+    >>> winner.number == int(sparse(birds[0][0][None]).argmax())
+    True
     """
     batch, seen = _look(model, x)
     values = standard_units(model, seen)
     sample = Sample.of(0, -1 if label is None else label, values, batch, seen, to_image)
     names = Names(model, class_names) if evidence is None else evidence.names
-    return decision_on(sample, model.assignment, names, evidence, n_rivals=n_rivals)
+    options: dict[str, Any] = {"n_rivals": n_rivals, "shares": model.level_shares}
+    return decision_on(sample, model.assignment, names, evidence, **options)
 
 
 def _look(model: SparseClassifier, x: Tensor) -> tuple[Tensor, Features]:
@@ -250,6 +276,7 @@ def decision_on(
     evidence: Evidence | None = None,
     *,
     n_rivals: int = RIVALS,
+    shares: LevelShares | None = None,
 ) -> Decision:
     """Explain the decision on a sample whose features are known."""
     logits = assignment @ sample.values
@@ -262,7 +289,8 @@ def decision_on(
         shown.append(sample.label)
     sums = tuple(terms.sum_of(sample, assignment, c) for c in shown)
     changes = tuple(change_to(sample, assignment, c, evidence) for c in shown[1:])
+    levels = hierarchy_of(sample, assignment, shares)
     if evidence is None:
-        return Decision(names, sample, sums, changes)
+        return Decision(names, sample, sums, changes, levels)
     misled = terms.misleading_feature(sample, assignment, evidence.class_means) if known else None
-    return Decision(names, sample, sums, changes, evidence.heat_range, misled)
+    return Decision(names, sample, sums, changes, levels, evidence.heat_range, misled)

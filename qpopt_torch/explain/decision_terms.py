@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt_torch.evidence.gather import Sample, columns_in
+from qpopt_torch.evidence.gather import columns_in
+from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.explain.rounding import add_up
 
 VISIBLE = 0.01

@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from qpopt import InvalidArgument
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.sparse.storage import made_folder
 
@@ -63,6 +64,32 @@ class Explanation(ABC):
         with replacing(paths["data"]) as stream:
             stream.write(json.dumps(self.to_dict(), indent=1, ensure_ascii=False).encode())
         return paths
+
+    def write(self, path: AnyPath) -> Path:
+        """Write the explanation as one file: a picture (.png) or a page (.html).
+
+        Raises
+        ------
+        InvalidArgument
+            If the name ends in something else.
+        """
+        file = Path(path)
+        if file.suffix.lower() not in (".html", ".png"):
+            raise InvalidArgument(f"An explanation is a .png or .html, not {file.name!r}.")
+        content = self._png()
+        if file.suffix.lower() == ".html":
+            style = (
+                "font:16px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em"
+            )
+            content = (
+                '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+                '<meta name="viewport" content="width=device-width, initial-scale=1">'
+                f"<title>{escape(self.title)}</title></head>\n"
+                f'<body style="{style}">\n{self._repr_html_()}\n</body>\n</html>\n'
+            ).encode()
+        with replacing(file) as stream:
+            stream.write(content)
+        return file
 
     def _png(self) -> bytes:
         import matplotlib.pyplot as plt

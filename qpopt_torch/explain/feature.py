@@ -139,7 +139,25 @@ class FeatureExplanation(Explanation):
 
 
 def explain_feature(evidence: Evidence, d: int | str) -> FeatureExplanation:
-    """Explain a selected feature, given by its index in the dense model or by its name."""
+    """Explain a selected feature, given by its index in the dense model or by its name.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> birds = qpopt_torch.DrawnBirds(4, 2, size=32, pairs=1.0)
+    >>> loader = torch.utils.data.DataLoader(birds, 8)
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
+    >>> told = qpopt_torch.explain.explain_feature(evidence, int(sparse.selection[0]))
+    >>> sum(told.distribution.users) + sum(told.distribution.others)
+    8
+    """
     column = evidence.names.feature_column(d)
     users = np.flatnonzero(evidence.assignment[:, column])
     means = np.nan_to_num(evidence.class_means[users, column], nan=-np.inf)

@@ -135,7 +135,22 @@ class Neighbours(Explanation):
 def explain_neighbours(
     model: SparseClassifier, *, class_names: Sequence[str] | None = None
 ) -> Neighbours:
-    """Find the classes that differ in one feature, and a tree of all classes."""
+    """Find the classes that differ in one feature, and a tree of all classes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> told = qpopt_torch.explain.explain_neighbours(sparse)
+    >>> told.tree.shape
+    (3, 4)
+    """
     return neighbours_of(Names(model, class_names), model.assignment)
 
 

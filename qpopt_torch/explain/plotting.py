@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt_torch.evidence.gather import Sample
 from qpopt_torch.evidence.pictures import Picture
+from qpopt_torch.evidence.sample import Sample
 
 ACCENT, NEUTRAL, INK = "#d9480f", "#9aa5b1", "#1f2933"
 

@@ -53,6 +53,15 @@ def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) 
     ----------
     model, loader, progress
         As in `collect`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import qpopt_torch
+    >>> says_itself = torch.nn.Identity()
+    >>> loader = [(torch.eye(4), torch.tensor([0, 1, 2, 0]))]
+    >>> qpopt_torch.accuracy(says_itself, loader, progress=False)
+    0.75
     """
     unwrap(model)
 

@@ -67,7 +67,8 @@ class Interventions:
     swapped
         By part: another variant in its place; each of them comes up about as often.
     elsewhere
-        Another background, that of a picture of the next class.
+        Another background, that of a picture of a class half-way round: where backgrounds go by
+        species, its colour is the most different one.
     """
 
     present: NDArray[np.bool_]
@@ -159,7 +160,8 @@ def intervene(
     for part in birds.parts:
         ways["without", part] = partial(birds.without, part=part)
         ways["swapped", part] = partial(_swapped, birds, part)
-    ways["elsewhere", ""] = lambda number: birds.elsewhere(number, (number + n) % len(birds))
+    half_way = n * (birds.n_species // 2)
+    ways["elsewhere", ""] = lambda i: birds.elsewhere(i, (i + half_way) % len(birds))
     answers = {}
     with Bar("interventions", len(ways), progress=progress) as bar:
         for way, change in ways.items():

@@ -14,7 +14,7 @@ from qpopt_torch.data.drawn_birds import DrawnBirds
 from qpopt_torch.errors import LoaderError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.summary import METRICS, Metrics
-from qpopt_torch.network.head_finder import find_head
+from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import Features, observe, run, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
@@ -29,13 +29,15 @@ def evaluate(
     train_loader: Iterable[Any] | None = None,
     attributes: ArrayLike | None = None,
     *,
+    head: HeadLike = None,
+    features: bool = True,
     progress: bool = True,
 ) -> Metrics:
     """Measure how good and how readable a model is, dense or sparse.
 
     Parameters
     ----------
-    model, progress
+    model, head, progress
         As in `collect`.
     loader
         Batches of inputs and labels. Accuracy, SID@5 and diversity@5 are measured on them.
@@ -44,30 +46,44 @@ def evaluate(
     attributes
         What people say of the classes, classes × attributes, from 0 to 1; without them, what
         drawn birds have if `loader` reads these.
+    features
+        Whether to measure features, too, which takes long for thousands of them; without it, only
+        what depends on decisions is known.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> metrics = qpopt_torch.evaluate(model, loader, progress=False)
+    >>> metrics.n_samples, 0 <= metrics.accuracy <= 1
+    (40, True)
     """
     core = unwrap(model)
     begun: Iterable[Any] | None = None
     if isinstance(core, SparseClassifier):
-        network, head = core.network, core.head
+        network, found = core.network, core.head
     else:
         x, begun = begin(loader, core)
-        network, head = core, find_head(core, x)
-    module = head.modules(network)[0]
+        network, found = core, head_of(core, x, head)
+    module = found.modules(network)[0]
     collection = MetricCollection(module, attributes, birds_of(loader))
-    reading: dict[str, Any] = {"n_classes": head.n_classes, "progress": progress}
-    with observe(network, head) as seen:
+    reading: dict[str, Any] = {"n_classes": found.n_classes, "progress": progress}
+    with observe(network, found) as seen:
         plain = batches(loader, core, begun=begun, title="evaluate", **reading)
         for number, (x, labels) in enumerate(plain):
             run(core, x, number)
             collection.add_decisions(seen, labels)
-            if train_loader is None:
+            if features and train_loader is None:
                 collection.add_features(seen, labels)
-        if train_loader is not None:
+        if features and train_loader is not None:
             training = batches(train_loader, core, title="training set", **reading)
             for number, (x, labels) in enumerate(training):
                 run(core, x, number)
                 collection.add_features(seen, labels)
-    return collection.compute(from_training=train_loader is not None)
+    return collection.compute(from_training=features and train_loader is not None)
 
 
 class MetricCollection:

@@ -17,13 +17,16 @@ from torch import Tensor, nn
 
 from qpopt import InvalidFile
 from qpopt_torch.errors import UNREADABLE, ModelError, reason
+from qpopt_torch.network.specification import Specification
 
 NESTED = ("state_dict", "model", "model_state_dict")
 SHOWN = 5
+PRETRAINED = {"timm": "timm", "torchvision": "torchvision.models"}
+"""Collections whose models come with weights, and where their builders are."""
 
 
-def build(name: str, n_classes: int) -> nn.Module:
-    """Build a model with random weights.
+def build(name: str, n_classes: int, **arguments: Any) -> nn.Module:
+    """Build a model with random weights; saved, it says how it was built.
 
     Parameters
     ----------
@@ -32,11 +35,20 @@ def build(name: str, n_classes: int) -> nn.Module:
         (installed, or in the current folder) that returns the model and may take `num_classes`.
     n_classes
         The number of classes.
+    arguments
+        What else the function takes.
 
     Raises
     ------
     ModelError
         If there is no such model, or its package is not installed or broken.
+
+    Examples
+    --------
+    >>> import qpopt_torch
+    >>> model = qpopt_torch.build("torch.nn:LazyLinear", 4, out_features=4)
+    >>> model.specification.name
+    'torch.nn:LazyLinear'
     """
     source, separator, what = name.partition(":")
     if not (source and separator and what):
@@ -69,12 +81,49 @@ def build(name: str, n_classes: int) -> nn.Module:
     if not callable(function):
         raise ModelError(f"{place} has no function {what!r}.")
     takes = timm or source == "torchvision" or _takes_classes(function)
+    given = {"num_classes": n_classes, **arguments} if takes else arguments
     try:
-        model = function(**({"num_classes": n_classes} if takes else {}))
+        model = function(**given)
     except Exception as error:  # the code of a user may fail in any way
         raise ModelError(f"{name} fails: {type(error).__name__}: {error}.") from error
     if not isinstance(model, nn.Module):
         raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
+    told: Any = model
+    told.specification = Specification(name, arguments)
+    return model
+
+
+def rebuild(specification: Specification, n_classes: int) -> nn.Module:
+    """Build a model that a file specifies, running nothing but what builds models.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be built, or should not be.
+    """
+    source, _, what = specification.name.partition(":")
+    if source == "transformers":
+        return _of_transformers(what, specification.arguments, n_classes)
+    if not specification.is_harmless:
+        raise ModelError(f"{specification.name} is not run because a file says so.")
+    return build(specification.name, n_classes, **specification.arguments)
+
+
+def _of_transformers(name: str, config: Mapping[str, Any], n_classes: int) -> nn.Module:
+    """Build a model of transformers of its configuration."""
+    try:
+        package: Any = import_module("transformers")
+    except ImportError as error:
+        raise ModelError("Cannot import transformers: pip install transformers.") from error
+    kind: Any = getattr(package, name, None)
+    known = isinstance(kind, type) and issubclass(kind, package.PreTrainedModel)
+    if not known:
+        raise ModelError(f"transformers has no model {name!r}.")
+    try:
+        made = kind.config_class.from_dict({**config, "num_labels": n_classes})
+        model: nn.Module = kind(made)
+    except Exception as error:  # a configuration that was edited may fail in any way
+        raise ModelError(f"transformers:{name} fails: {type(error).__name__}: {error}.") from error
     return model
 
 
@@ -83,6 +132,65 @@ def _takes_classes(function: Callable[..., Any]) -> bool:
         return "num_classes" in inspect.signature(function).parameters
     except (TypeError, ValueError):  # some that are not written in Python do not tell
         return False
+
+
+def pretrained_model(name: str, n_classes: int) -> tuple[nn.Module, tuple[str, ...]]:
+    """Build a model of timm or torchvision with the weights that its package has for it.
+
+    Returns
+    -------
+    tuple
+        The model, and the layers that the weights do not fit, whose values are random.
+
+    Raises
+    ------
+    ModelError
+        If the package has no weights for it, or cannot fetch them.
+    """
+    source, _, what = name.partition(":")
+    if source not in PRETRAINED:
+        raise ModelError(f"Only models of timm and torchvision bring weights, not {name!r}.")
+    model = build(name, n_classes)
+    package = import_module(PRETRAINED[source])
+    try:
+        if source == "timm":
+            trained = package.create_model(what, pretrained=True)
+        else:
+            trained = package.get_model(what, weights="DEFAULT")
+    except Exception as error:  # of the network, the package or its files
+        said = " ".join(str(error).split())[:200]
+        raise ModelError(
+            f"There are no weights for {name}: {type(error).__name__}: {said}."
+        ) from error
+    return model, _load_fitting(model, trained.state_dict(), f"of {name}")
+
+
+def load_fitting(model: nn.Module, path: Path) -> tuple[str, ...]:
+    """Load weights as `load_weights` does, which may be of another number of classes.
+
+    Returns
+    -------
+    tuple
+        The layers that gave the classes, whose values stay random; none where all fit.
+    """
+    return _load_fitting(model, read_weights(path), f"in {path}")
+
+
+def _load_fitting(model: nn.Module, state: Mapping[str, Tensor], where: str) -> tuple[str, ...]:
+    own = model.state_dict()
+    other = {
+        key: (own[key].shape, value.shape)
+        for key, value in state.items()
+        if key in own and own[key].shape != value.shape
+    }
+    # Another number of classes makes the first axis of a head another one, everywhere alike.
+    lengths = {(a[:1], b[:1]) for a, b in other.values()}
+    rest = all(a[1:] == b[1:] for a, b in other.values())
+    if not (other and rest and len(lengths) == 1):
+        load_state(model, state, where)
+        return ()
+    load_state(model, {**state, **{key: own[key] for key in other}}, where)
+    return tuple(dict.fromkeys(key.rpartition(".")[0] for key in other))
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -94,6 +202,17 @@ def load_weights(model: nn.Module, path: Path) -> None:
         If the file cannot be read or holds no weights.
     ModelError
         If the weights do not fit; it says which.
+    """
+    load_state(model, read_weights(path), f"in {path}")
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the weights in a .safetensors file or a checkpoint of torch.save.
+
+    Raises
+    ------
+    InvalidFile
+        If the file cannot be read or holds no weights.
     """
     try:
         if path.suffix == ".safetensors":
@@ -107,8 +226,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
             state = state[key]
     if not isinstance(state, Mapping) or not all(isinstance(v, Tensor) for v in state.values()):
         raise InvalidFile(f"{path} holds no state dictionary of tensors.")
-    state = {key.removeprefix("module."): value for key, value in state.items()}
-    load_state(model, state, f"in {path}")
+    return {key.removeprefix("module."): value for key, value in state.items()}
 
 
 def _kind(values: Tensor) -> tuple[bool, bool]:

@@ -68,6 +68,18 @@ def finer_maps(
     ------
     ModelError
         If there is no such step, or the new maps do not hold the old values.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> x = torch.rand(2, 3, 33, 33)
+    >>> finer = qpopt_torch.finer_maps(model, x)
+    >>> model[:2](x).shape[2:], finer[:2](x).shape[2:]
+    (torch.Size([15, 15]), torch.Size([29, 29]))
     """
     core: Any = unwrap(model)
     sparse = isinstance(getattr(core, "head", None), Head)

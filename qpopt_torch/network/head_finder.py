@@ -70,6 +70,15 @@ def find_head(
     ------
     ModelError
         If no head can be verified; it lists the candidates and says what to pass.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import qpopt_torch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(9, 12), torch.nn.ReLU(), torch.nn.Linear(12, 4))
+    >>> head = qpopt_torch.find_head(model, torch.randn(8, 9))
+    >>> head.name, head.n_features, head.n_classes
+    ('2', 12, 4)
     """
     core = unwrap(model)
     if not isinstance(x, Tensor) or not x.ndim or not len(x):

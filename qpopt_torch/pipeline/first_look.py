@@ -15,6 +15,7 @@ from qpopt_torch.errors import LoaderError, ModelError
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import evaluating, logits_of, run
+from qpopt_torch.sparse.record import Record, record_of
 
 
 def first_look(
@@ -24,7 +25,7 @@ def first_look(
     class_names: Sequence[str] | None,
     loaders: Mapping[str, Iterable[Any]],
     preparing: Mapping[str, Any],
-) -> Head:
+) -> tuple[Head, Record]:
     """Find the head in one batch, and check by it what needs the numbers of features and classes.
 
     Parameters
@@ -39,6 +40,11 @@ def first_look(
         All loaders by name; one batch of each is looked at.
     preparing
         Arguments of `Statistics.instance`.
+
+    Returns
+    -------
+    tuple
+        The head, and what is known of the inputs.
 
     Raises
     ------
@@ -60,7 +66,7 @@ def first_look(
         )
     if hint and max(hint) >= found.n_features:
         raise InvalidInstance(f"hint names feature {max(hint)}; there are only {found.n_features}.")
-    return found
+    return found, record_of(plain, x)
 
 
 def _check(model: nn.Module, name: str, loader: Iterable[Any], n_classes: int) -> None:

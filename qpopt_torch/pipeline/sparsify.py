@@ -20,7 +20,9 @@ from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.accuracy import accuracy
+from qpopt_torch.metrics.evaluate import evaluate
 from qpopt_torch.network.fingerprint import fingerprint
+from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
@@ -48,6 +50,9 @@ from qpopt_torch.training.settings import (
 
 LOSS = 0.02
 """Accuracy, from 0 to 1, that a sparse model may lose without a warning."""
+
+MEASURED = 512
+"""Features of a dense model up to which all of them are measured, which takes time for each."""
 
 logger = logging.getLogger("qpopt")
 
@@ -118,7 +123,21 @@ def sparsify(
     Returns
     -------
     SparseClassifier
-        Ready to use, in evaluation mode.
+        Ready to use, in evaluation mode. `metrics` holds what was measured on `val_loader`, dense
+        and sparse, and `history` what the training did.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> sparse(loader[0][0]).shape, [len(sparse.class_features(c)) for c in range(4)]
+    (torch.Size([40, 4]), [2, 2, 2, 2])
     """
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
@@ -134,7 +153,9 @@ def sparsify(
         require_rereadable(data, name, "sparsify reads it several times")
     folder = None if out is None else RunFolder(out)
     core, head = with_finer_maps(core, plain, head)
-    found = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[0]
+    found, record = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[
+        0
+    ]
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)
@@ -143,13 +164,11 @@ def sparsify(
     )
     collecting = {"head": found, "class_names": names, "received": received, "progress": shown}
     statistics = statistics_for(preparing, solving, core, plain, **collecting)
+    counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
+    ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
+    finer = {"finer_maps": getattr(core, "finer_maps", None)}
+    call = plain_values({"model": weights, **counts, **ways, **kind, "class_names": names, **finer})
     if folder is not None:
-        counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
-        ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
-        finer = {"finer_maps": getattr(core, "finer_maps", None)}
-        call = plain_values(
-            {"model": weights, **counts, **ways, **kind, "class_names": names, **finer}
-        )
         statistics = ranks.on_first(partial(folder.open, call, statistics))
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
     solving["progress"] = progress
@@ -160,21 +179,23 @@ def sparsify(
     def epoch(record: dict[str, float], step: int) -> None:
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
 
+    sparse.record = record
+    record.manifest = call
     following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
         checkpoint = None if folder is None else folder.path / CHECKPOINT
         following |= {"val_loader": val_loader, "checkpoint": checkpoint, "plain_loader": plain}
         following["keep"] = None if folder is None else folder.path
-        fine_tune(sparse, loader, settings, **following)
+        record.history = fine_tune(sparse, loader, settings, **following)
     elif settings is not None and received is not None:
         features = joined(lambda: received)
         if val_loader is not None:
             following["validation"] = extract(core, val_loader, found, progress=shown)
         sparse.requires_grad_(False)
-        train_adapter(sparse.sparse_head, *features, settings, **following)
+        record.history = train_adapter(sparse.sparse_head, *features, settings, **following)
     if val_loader is not None:
         tell(Phase.EVALUATE)
-        dense, after = (accuracy(m, val_loader, progress=shown) for m in (model, sparse))
+        dense, after = measure(model, sparse, val_loader, found, shown)
         judge(dense, after, statistics)
         tell(Phase.EVALUATE, f"accuracy {after:.4f}, of the dense model {dense:.4f}")
     if folder is not None and ranks.is_first():
@@ -217,6 +238,27 @@ def _advise(instance: Instance, sparse: SparseClassifier) -> None:
     advice = sharing_advice(*counts, n_single)
     if advice and not sharing_advice(*counts) and ranks.is_first():
         logger.warning("%s", advice)
+
+
+def measure(
+    model: nn.Module,
+    sparse: SparseClassifier,
+    loader: Iterable[Any],
+    head: Head,
+    progress: bool,
+) -> tuple[float, float]:
+    """Measure both models; return their accuracies, and keep all else with the sparse one.
+
+    Of a group of ranks each sees a share of the samples, of which accuracies alone are merged.
+    """
+    if ranks.active():
+        both = [accuracy(one, loader, progress=progress) for one in (model, sparse)]
+        return both[0], both[1]
+    few = head.n_features <= MEASURED
+    dense = evaluate(model, loader, head=head, features=few, progress=progress)
+    sparse.metrics["dense"] = dense
+    sparse.metrics["sparse"] = after = evaluate(sparse, loader, progress=progress)
+    return dense.accuracy, after.accuracy
 
 
 def judge(dense: float, sparse: float, statistics: Statistics) -> None:

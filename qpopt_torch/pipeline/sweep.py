@@ -93,6 +93,19 @@ def sweep(
         from it what is done.
     progress
         Whether to show progress on a terminal, or a function that is told of every combination.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> found = qpopt_torch.sweep(
+    ...     model, loader, n_select=[4, 6], n_per_class=[2], training=None, progress=False
+    ... )
+    >>> [(point.n_select, point.n_per_class) for point in found.points]
+    [(4, 2), (6, 2)]
     """
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
@@ -111,7 +124,7 @@ def sweep(
     preparing |= checked_wishes(max(k for k, _ in pairs), 1, include, exclude)
     folder = None if out is None else RunFolder(out)
     core, head = with_finer_maps(core, plain, head)
-    found = first_look(core, plain, head, names, loaders, preparing)
+    found, _ = first_look(core, plain, head, names, loaders, preparing)
     statistics = statistics_for(
         preparing, solving, core, plain, head=found, class_names=names, progress=shown
     )

@@ -89,7 +89,7 @@ def write_report(
     attributes
         As in `evaluate`.
     dense
-        Metrics of the dense model, to compare with.
+        Metrics of the dense model, to compare with; those of `model.metrics` by default.
     settings
         Further settings to list, for example those of the training.
     title
@@ -99,6 +99,7 @@ def write_report(
     params
         How the room in the file is spent.
     """
+    dense = dense or model.metrics.get("dense")
     birds = birds_of(loader)
     collection = MetricCollection(model.sparse_head, attributes, birds)
     reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}

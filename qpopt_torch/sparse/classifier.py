@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,30 +15,30 @@ from torch import Tensor, nn
 
 from qpopt import Solution
 from qpopt.io import AnyPath
-from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.class_names import checked_class_names, class_number
 from qpopt_torch.errors import ModelError, shown
-from qpopt_torch.network.builders import load_state
-from qpopt_torch.network.geometry import apply_changes
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
-from qpopt_torch.sparse.adapter import Adapter
-from qpopt_torch.sparse.consistency import check_network, check_selection, checked_solution
+from qpopt_torch.network.specification import described
+from qpopt_torch.sparse.card import write_card
+from qpopt_torch.sparse.consistency import check_selection
+from qpopt_torch.sparse.record import Record
+from qpopt_torch.sparse.sets.calibrated import Calibrated
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
-from qpopt_torch.sparse.storage import (
-    SOLUTION,
-    explained,
-    folder_of,
-    made_folder,
-    read_model,
-    save_model,
-)
+from qpopt_torch.sparse.storage import SOLUTION, made_folder, save_model
 from qpopt_torch.statistics.statistics import Statistics
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from qpopt_torch.metrics.summary import Metrics
+    from qpopt_torch.training.loop import History
 
 MIXED = 0.8
 """Correlation with the feature it started from below which a mixture has a name of its own."""
 
 
-class SparseClassifier(nn.Module):
+class SparseClassifier(Calibrated, nn.Module):
     """A copy of a model in which the head is replaced by a `SparseHead`.
 
     Everything before the head stays as it is, so the model works for every architecture, and
@@ -76,6 +75,7 @@ class SparseClassifier(nn.Module):
         self.solution = solution
         self.class_names = checked_class_names(class_names, head.n_classes)
         self.feature_names: dict[int, str] = {}
+        self.record = Record()
         core = unwrap(model)
         old, _ = head.modules(core)
         if not isinstance(weight := getattr(old, "weight", None), Tensor):
@@ -153,6 +153,31 @@ class SparseClassifier(nn.Module):
         number = class_number(c, self.head.n_classes, self.class_names or ())
         return tuple(self.selection[self.assignment[number]].tolist())
 
+    @property
+    def metrics(self) -> dict[str, Metrics]:
+        """What was measured on validation samples, under `dense` and `sparse`."""
+        return self.record.metrics
+
+    @property
+    def history(self) -> History | None:
+        """What the training did; None if there was none."""
+        return self.record.history
+
+    def preprocess(self, image: Image) -> Tensor:
+        """Return the input that an image makes, without the batch axis.
+
+        Raises
+        ------
+        ModelError
+            If it is not known how; `record.preprocessing` may be set.
+        """
+        if self.record.preprocessing is None:
+            raise ModelError(
+                "It is not known how an image becomes an input of this model; set "
+                "sparse.record.preprocessing = Preprocessing(size=…, mean=…, std=…)."
+            )
+        return self.record.preprocessing(image)
+
     def feature_name(self, d: int) -> str:
         """Return what a feature, by its index in the dense model, is called.
 
@@ -204,12 +229,17 @@ class SparseClassifier(nn.Module):
         return observe(self.network, self.head, evaluate=evaluate)
 
     def save(self, directory: AnyPath) -> None:
-        """Write weights, config.json and, if known, the solution; see `qpopt_torch.load`."""
+        """Write weights, config.json, README.md and, if known, the solution.
+
+        `qpopt_torch.load` reads them.
+        """
         head = self.sparse_head
         check_selection(head.state_dict(), self.head, len(head.selection))
         folder = made_folder(directory)
         config = {
             "architecture": type(self.network).__name__,
+            **described(self.network),
+            **self.record.to_dict(),
             "head": self.head.to_dict(),
             "n_select": len(head.selection),
             "dropout": head.dropout.p,
@@ -217,6 +247,7 @@ class SparseClassifier(nn.Module):
             "class_names": self.class_names,
             "feature_names": {str(d): name for d, name in self.feature_names.items()},
             "solution": self.solution is not None,
+            **self.calibration(),
         }
         if head.relu:
             config["relu"] = True
@@ -227,6 +258,7 @@ class SparseClassifier(nn.Module):
         if self.solution is not None:
             self.solution.save(folder / SOLUTION)
         save_model(folder, config, self.state_dict())
+        write_card(folder, self)
 
     def report(self, path: AnyPath, loader: Iterable[Any], **options: Any) -> Path:
         """Write one HTML file in which a person can read the whole model.
@@ -237,63 +269,3 @@ class SparseClassifier(nn.Module):
         from qpopt_torch.report import write_report
 
         return write_report(self, path, loader, **options)
-
-
-def load(directory: AnyPath, model: nn.Module) -> SparseClassifier:
-    """Restore a sparse classifier that `SparseClassifier.save` wrote.
-
-    Parameters
-    ----------
-    directory
-        Where it was saved.
-    model
-        A freshly built model of the same architecture; its weights do not matter. It is copied,
-        and the copy is in evaluation mode.
-
-    Raises
-    ------
-    InvalidFile
-        If a file is missing or damaged, or the files do not belong together.
-    ModelError
-        If the model is another architecture; it says which weights do not fit.
-    """
-    folder = folder_of(directory)
-    config, head, state = read_model(folder)
-    n_select, hidden = config["n_select"], config["hidden"]
-    selection, zeros = np.arange(n_select), np.zeros(n_select)
-    nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)
-    options = {"dropout": config["dropout"], "relu": config.get("relu", False)}
-    blank = SparseHead(selection, nothing, zeros, zeros, **options)
-    if hidden is not None:
-        blank.adapter = Adapter(
-            every, every, selection, hidden=hidden, relu=config.get("adapter_relu", False)
-        )
-    core = unwrap(model)
-    if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
-        core = deepcopy(core)
-        with explained(folder):
-            for changes in finer:
-                apply_changes(core, changes)
-    sparse = SparseClassifier(core, head, blank, class_names=config["class_names"])
-    load_state(sparse.network, state, f"in {folder}, of {config['architecture']},")
-    with explained(folder):
-        check_network(sparse.network, head)
-        sparse.rename_features({int(d): name for d, name in config["feature_names"].items()})
-    if config["solution"]:
-        found = sparse.selection, sparse.assignment
-        sparse.solution = checked_solution(folder / SOLUTION, *found)
-    return sparse.eval()
-
-
-def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
-    """Return the number of a class given by number or name."""
-    if isinstance(c, str):
-        if c in names:
-            return names.index(c)
-        near = [name for name in names if c.lower() in name.lower()][:5]
-        hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-        raise ModelError(f"There is no class named {c!r}.{hint}")
-    whole = isinstance(c, Integral) and not isinstance(c, bool)
-    if not whole or not 0 <= c < n_classes:
-        raise ModelError(f"There is no class {shown(c)}; the classes are 0 to {n_classes - 1}.")
-    return int(c)

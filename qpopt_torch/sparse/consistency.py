@@ -21,8 +21,12 @@ from qpopt import InvalidFile, Solution
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import LARGEST, Head
+from qpopt_torch.sparse.record import Record, check_told
 
-SEALED = ("architecture", "head", "n_select", "hidden", "finer_maps", "relu", "adapter_relu")
+SEALED = (
+    *("architecture", "head", "n_select", "hidden", "finer_maps", "relu", "adapter_relu"),
+    *("levels", "sets"),
+)
 """What a configuration says of the weights; names may be edited by hand."""
 
 
@@ -54,6 +58,8 @@ def check_config(config: Mapping[str, Any]) -> Head:
         _require(isinstance(config[name], str), name, config[name])
     finer = config.get("finer_maps", [])
     _require(isinstance(finer, list) and all(map(_are_changes, finer)), "finer_maps", finer)
+    Record.from_dict(config)
+    check_told(config)
     names, features = config["class_names"], config["feature_names"]
     _require(names is None or _are_texts(names), "class_names", names)
     checked_class_names(names, head.n_classes)

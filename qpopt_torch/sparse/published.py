@@ -64,6 +64,34 @@ def load_published(
         If the file cannot be read or is no such model.
     ModelError
         If it does not fit the model, or its name does not tell what was left to "auto".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> class Small(nn.Module):  # in place of torchvision.models.resnet50()
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer4 = nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU())
+    ...         self.avgpool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(6, 4)
+    ...     def forward(self, x):
+    ...         return self.fc(self.avgpool(self.layer4(x)).flatten(1))
+    >>> saved = {key: v for key, v in Small().state_dict().items() if not key.startswith("fc.")}
+    >>> saved |= {
+    ...     "linear.selection": torch.tensor([0, 2, 5]),
+    ...     "linear.mean": torch.zeros(3),
+    ...     "linear.std": torch.ones(3),
+    ...     "linear.layer.weight": torch.tensor([[1.0, 1, 0], [1, 0, 1], [0, 1, 1]]),
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qpm_3_2_FinetunedModel.pth"
+    ...     torch.save(saved, path)
+    ...     model = qpopt_torch.load_published(path, Small(), strides=False)
+    >>> model.class_features(0)
+    (0, 2)
     """
     place = Path(path)
     state = _read(place)

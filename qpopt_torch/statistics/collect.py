@@ -65,6 +65,17 @@ def collect(
         If no head can be verified, or a feature is not finite: it names the batch and the layer.
     LoaderError
         If there are no batches, their labels are wrong, or two ranks read the same samples.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> statistics = qpopt_torch.collect(model, loader, progress=False)
+    >>> statistics.instance(n_select=4, n_per_class=2)
+    Instance(4 classes × 12 features, select 4, 2 per class)
     """
     core, names = unwrap(model), checked_class_names(class_names)
     bins = checked_bins(bins)

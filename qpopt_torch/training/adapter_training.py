@@ -45,6 +45,24 @@ def train_adapter(
         Features and labels to measure the accuracy after every epoch.
     log, progress
         As in `fine_tune`, which also says what is returned.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> features, labels = qpopt_torch.extract(model, loader, sparse.head, progress=False)
+    >>> settings = qpopt_torch.AdapterTraining(epochs=5)
+    >>> _ = qpopt_torch.train_adapter(
+    ...     sparse.sparse_head, features, labels, settings, progress=False
+    ... )
+    >>> sparse.sparse_head.adapter.hidden > 0
+    True
     """
     if not isinstance(head, SparseHead):
         raise ModelError(f"train_adapter trains a SparseHead, not {shown(head)}.")

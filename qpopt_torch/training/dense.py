@@ -49,6 +49,19 @@ def train_dense(
         The schedule; the published one by default. `PartialTraining(…)` trains the last layers.
     loader, val_loader, plain_loader, keep, checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> layers = nn.Conv2d(3, 12, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    >>> model = nn.Sequential(*layers, nn.Linear(12, 4))
+    >>> loader = [(torch.rand(8, 3, 32, 32), torch.arange(8) % 4)]
+    >>> settings = qpopt_torch.DenseTraining(epochs=2, lr=0.01)
+    >>> history = qpopt_torch.train_dense(model, loader, settings, progress=False)
+    >>> len(history.epochs)
+    2
     """
     settings = DenseTraining() if settings is None else settings
     require_settings(settings, DenseTraining, PartialTraining)

@@ -30,6 +30,18 @@ def extract(
         As in `collect`.
     head
         The head of the model.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> head = qpopt_torch.find_head(model, loader[0][0])
+    >>> features, labels = qpopt_torch.extract(model, loader, head, progress=False)
+    >>> features.shape, labels.shape
+    (torch.Size([40, 12]), torch.Size([40]))
     """
     core = unwrap(model)
     check_sharded(loader)

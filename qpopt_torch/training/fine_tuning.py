@@ -60,6 +60,21 @@ def fine_tune(
     -------
     History
         Figures of every epoch, and why the training stopped early if it did.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> import qpopt_torch
+    >>> model = nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4))
+    >>> loader = [(torch.randn(40, 9), torch.arange(40) % 4)]
+    >>> sparse = qpopt_torch.sparsify(
+    ...     model, loader, n_select=4, n_per_class=2, training=None, progress=False
+    ... )
+    >>> settings = qpopt_torch.FineTuning(epochs=2, lr=1e-3)
+    >>> history = qpopt_torch.fine_tune(sparse, loader, settings, progress=False)
+    >>> len(history.epochs)
+    2
     """
     if not isinstance(model, SparseClassifier):
         raise ModelError(f"fine_tune trains a SparseClassifier, not {shown(model)}.")

@@ -35,6 +35,18 @@ def feature_diversity_loss(
     -------
     Tensor
         One number, at most 0 for features that are not negative.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import qpopt_torch
+    >>> apart = 30 * torch.eye(2).reshape(1, 2, 2)  # one sample, two features, two places
+    >>> alike = 30 * torch.tensor([[[1.0, 0.0], [1.0, 0.0]]])
+    >>> logits, features, weights = torch.tensor([[1.0]]), torch.ones(1, 2), torch.ones(1, 2)
+    >>> for maps in (apart, alike):
+    ...     print(f"{qpopt_torch.feature_diversity_loss(logits, features, maps, weights):.3f}")
+    -1.414
+    -0.707
     """
     positions = maps.flatten(2).float()
     values = features.float()

@@ -36,6 +36,17 @@ def feature_grounding_loss(
     -------
     Tensor
         One number.
+
+    Examples
+    --------
+    Class 0 has the first two of four features; (2 · 0.5 − 3) / 4 is −0.5.
+
+    >>> import torch
+    >>> import qpopt_torch
+    >>> features = torch.tensor([[4.0, 2.0, 1.0, 0.0]])
+    >>> assignment = torch.tensor([[1, 1, 0, 0]])
+    >>> qpopt_torch.feature_grounding_loss(features, torch.tensor([0]), assignment)
+    tensor(-0.5000)
     """
     values = activations.float()
     own = assignment[labels] > 0

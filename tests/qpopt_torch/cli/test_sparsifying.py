@@ -1,55 +1,75 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
-from torch import nn
+import torch
 
 import qpopt_torch
 from qpopt.cli.runner import BAD_USE, INTERRUPTED
 from qpopt_torch.cli.app import main
-from tests.qpopt_torch.small import cnn
-
-
-def network(num_classes: int) -> nn.Module:
-    return cnn(n_features=6, n_classes=num_classes)
-
-
-@pytest.fixture
-def data(tmp_path):
-    """Three classes of small images that differ in their colour."""
-    rng = np.random.default_rng(0)
-    for part, n in (("train", 8), ("test", 4)):
-        for c, name in enumerate(("red", "green", "blue")):
-            folder = tmp_path / "data" / part / name
-            folder.mkdir(parents=True)
-            for i in range(n):
-                pixels = rng.integers(80, size=(16, 16, 3), dtype=np.uint8)
-                pixels[..., c] += 120
-                Image.fromarray(pixels).save(folder / f"{i}.png")
-    return tmp_path / "data"
+from tests.qpopt_torch.cli import conftest
+from tests.qpopt_torch.cli.conftest import network
 
 
 def arguments(data, tmp_path, *more):
-    model = "tests.qpopt_torch.cli.test_sparsifying:network"
-    fixed = ["--n-select", "4", "--n-per-class", "2", "--size", "12", "--batch-size", "8"]
-    places = ["--model", model, "--data", str(data), "--out", str(tmp_path / "out")]
-    return ["sparsify", *places, *fixed, "--quiet", "--time-limit", "5", *more]
+    return conftest.arguments(data, tmp_path / "out", *more)
 
 
-def test_a_folder_of_images_is_enough(data, tmp_path, capsys):
-    more = ["--dense-epochs", "2", "--epochs", "2", "--lr", "0.001"]
-    assert main(arguments(data, tmp_path, *more)) == 0
-    printed = capsys.readouterr().out
-    assert "dense" in printed
-    assert "with 4 features, 2 per class" in printed
-    sparse = qpopt_torch.load(tmp_path / "out", network(3))
+def test_a_folder_of_images_is_enough(made):
+    _, out = made
+    sparse = qpopt_torch.load(out)
     assert sparse.class_names == ("blue", "green", "red")
     assert len(sparse.class_features("red")) == 2
+    assert sparse.record.preprocessing == qpopt_torch.Preprocessing(12, (0.5,) * 3, (0.5,) * 3)
+    assert "green" in (out / "report.html").read_text()
+
+
+def test_what_is_printed_at_the_end(data, tmp_path, capsys):
+    more = ["--training", "none", "--no-report", "--include", "5", "--exclude", "0,1"]
+    assert main(arguments(data, tmp_path, *more, "--n-select", "3", "--similarity", "auroc")) == 0
+    printed = capsys.readouterr().out
+    sparse = qpopt_torch.load(tmp_path / "out")
+    assert f"{100 * sparse.metrics['sparse'].accuracy:.1f} %" in printed
+    assert f"{100 * sparse.metrics['dense'].accuracy:.1f} %" in printed
+    assert 5 in sparse.selection
+    assert not {0, 1} & set(sparse.selection.tolist())
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_options_from_a_file(data, tmp_path, capsys):
+    file = tmp_path / "options.toml"
+    file.write_text(
+        'model = "tests.qpopt_torch.cli.conftest:network"\n'
+        f'data = "{data}"\nout = "{tmp_path / "out"}"\n'
+        'n-select = 4\nn_per_class = 3\nexclude = ["1"]\ntraining = "none"\n'
+        "size = 12\nreport = false\nquiet = true\n"
+    )
+    assert main(["sparsify", "--config", str(file), "--n-per-class", "2"]) == 0
+    sparse = qpopt_torch.load(tmp_path / "out")
+    assert sparse.assignment.sum(1).tolist() == [2, 2, 2]
+    assert 1 not in sparse.selection
+    for text, message in (
+        ("n_selct = 4", "unknown option 'n_selct'"),
+        ("n_select = ", "Cannot read"),
+        ("[size]\na = 1", "size in"),
+        ('model = "m"\ndata = "d"\nout = "o"\nn_select = "many"', "n-select"),
+    ):
+        file.write_text(text)
+        assert main(["sparsify", "--config", str(file)]) == BAD_USE
+        assert message in capsys.readouterr().err
+
+
+def test_weights_of_other_classes(data, tmp_path, capsys):
+    torch.save(network(7).state_dict(), tmp_path / "seven.pt")
+    more = ["--weights", str(tmp_path / "seven.pt"), "--training", "none", "--no-report"]
+    assert main(arguments(data, tmp_path, *more)) == 0
+    assert "which has 3: 6 is new" in capsys.readouterr().out
+    loaded = qpopt_torch.load(tmp_path / "out")
+    assert torch.equal(loaded.network[0].weight, network(7)[0].weight)
 
 
 def test_frozen(data, tmp_path):
-    assert main(arguments(data, tmp_path, "--training", "frozen", "--adapter", "mlp")) == 0
+    more = ["--training", "frozen", "--adapter", "mlp", "--no-report"]
+    assert main(arguments(data, tmp_path, *more)) == 0
     sparse = qpopt_torch.load(tmp_path / "out", network(3))
     assert sparse.sparse_head.adapter.mlp is not None
 
@@ -66,6 +86,15 @@ def test_frozen(data, tmp_path):
         (["--adapter", "mlp"], "--adapter does not go with --training full"),
         (["--training", "none", "--epochs", "3"], "--epochs does not go with --training none"),
         (["--no-such-option"], "No such option"),
+        (["--include", "many"], "--include takes whole numbers"),
+        (["--include", "17"], "17"),
+        (["--mean", "0.1,0.2"], "--mean takes one number or three"),
+        (["--solver", "abacus"], "abacus"),
+        (["--similarity", "cosine"], "similarity must be"),
+        (["--amp", "half"], "amp must be"),
+        (["--pretrained"], "Only models of timm and torchvision bring weights"),
+        (["--pretrained", "--weights", "x.pt"], "two sources of weights"),
+        (["--config", "nowhere.toml"], "Cannot read nowhere.toml"),
         (["--device", "cuda"], "--device cuda cannot be used here"),
         (["--device", "cuda:9"], "--device cuda:9 cannot be used here"),
         (["--device", "meta"], "--device meta cannot be used here"),

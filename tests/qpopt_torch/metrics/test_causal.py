@@ -103,7 +103,7 @@ def test_intervene_shows_what_it_says():
     cases = [
         (found.whole, [birds[i][0] for i in (1, 4, 10)]),
         (found.without["wing"], [birds.without(i, "wing").image for i in (1, 4, 10)]),
-        (found.elsewhere, [birds.elsewhere(i, j).image for i, j in ((1, 4), (4, 7), (10, 1))]),
+        (found.elsewhere, [birds.elsewhere(i, j).image for i, j in ((1, 7), (4, 10), (10, 4))]),
     ]
     for given, images in cases:
         features, logits = expected(images)

@@ -1,0 +1,94 @@
+"""`qpopt-torch steer`: another selection for a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from torch.utils.data import DataLoader
+
+from qpopt import InvalidArgument
+from qpopt.control.limits import TIME_LIMIT
+from qpopt_torch.cli import options as common
+from qpopt_torch.cli.sparsifying import TrainingKind, settings_of, summary
+from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.pipeline.steering import steer
+from qpopt_torch.sparse.storage import CONFIG
+
+
+def steer_command(
+    directory: common.ModelFolder,
+    data: common.DataFolder,
+    out: Annotated[Path, typer.Option(help="Folder for the new model.")],
+    include: Annotated[list[str], typer.Option(help="Features to select, as 3 or 3,8.")] = [],  # noqa: B006
+    exclude: Annotated[list[str], typer.Option(help="Features not to select.")] = [],  # noqa: B006
+    n_select: Annotated[int | None, typer.Option(min=1, help="Another number of features.")] = None,
+    n_per_class: Annotated[
+        int | None, typer.Option(min=1, help="Another number of features of a class.")
+    ] = None,
+    training: Annotated[
+        TrainingKind | None, typer.Option(help="full, last, frozen or none; as before without.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=0, help="Epochs of the training.")] = None,
+    lr: Annotated[
+        float | None, typer.Option(min=0, help="Learning rate; found by trial without.")
+    ] = None,
+    bias: Annotated[str, typer.Option(help="locality, center, published or none.")] = "locality",
+    time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the solve.")] = TIME_LIMIT,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    model: common.OwnModel = None,
+    force: common.Force = False,
+    batch_size: common.BatchSize = 32,
+    workers: common.Workers = 0,
+    device: common.Device = "auto",
+    quiet: common.Quiet = False,
+) -> None:
+    """Solve again under other wishes, and train on from the saved weights."""
+    common.start_logging(quiet)
+    if out.resolve() == directory.resolve():
+        raise InvalidArgument(f"{out} is the model itself; name another folder for the new one.")
+    if (out / CONFIG).exists() and not force:
+        raise InvalidArgument(f"{out} holds a model; --force replaces it.")
+    wishes = {
+        "include": common.numbers(include, "--include"),
+        "exclude": common.numbers(exclude, "--exclude"),
+    }
+    sparse = common.opened_model(directory, model, device)
+    frozen = sparse.sparse_head.adapter is not None
+    kind: TrainingKind = training or ("frozen" if frozen else "full")
+    settings = settings_of(kind, epochs=epochs, lr=lr, seed=seed)
+    plain = common.images(sparse, data / "train", batch_size, workers)
+    test = common.images(sparse, data / "test", batch_size, workers)
+    known = sparse.record.preprocessing
+    assert known is not None
+    augmented: Any = ImageFolder(
+        data / "train",
+        known.size,
+        augment=True,
+        margin=known.margin,
+        mean=known.mean,
+        std=known.std,
+    )
+    found = steer(
+        sparse,
+        DataLoader(augmented, batch_size, shuffle=True, num_workers=workers),
+        **wishes,
+        n_select=n_select,
+        n_per_class=n_per_class,
+        val_loader=test,
+        statistics_loader=plain,
+        training=settings,
+        prepare={"bias": bias},
+        solve={"time_limit": time_limit, "seed": seed},
+        out=out,
+        progress=not quiet,
+    )
+    before, after = set(sparse.selection.tolist()), set(found.selection.tolist())
+    gone, new = sorted(before - after), sorted(after - before)
+    common.console.print(summary(found))
+    common.console.print(
+        f"no longer selected: {', '.join(map(str, gone)) or 'none'}", soft_wrap=True
+    )
+    common.console.print(f"newly selected: {', '.join(map(str, new)) or 'none'}", soft_wrap=True)
+    common.console.print(f"saved in {out}", soft_wrap=True)

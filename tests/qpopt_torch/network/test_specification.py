@@ -1,0 +1,73 @@
+"""How models say how they are built, and what is not run because a file says so."""
+
+import pytest
+from torch import nn
+
+from qpopt_torch import ModelError, Specification, build
+from qpopt_torch.network.builders import rebuild
+from qpopt_torch.network.specification import described, specification_of
+from tests.qpopt_torch.small import cnn
+
+HERE = "tests.qpopt_torch.network.test_specification"
+
+
+def network(num_classes: int, width: int = 3) -> nn.Module:
+    return cnn(n_features=width, n_classes=num_classes)
+
+
+def test_a_function_with_arguments():
+    model = build(f"{HERE}:network", 5, width=4)
+    known = specification_of(model)
+    assert known == Specification(f"{HERE}:network", {"width": 4})
+    again = rebuild(known, 5)
+    assert [p.shape for p in again.parameters()] == [p.shape for p in model.parameters()]
+
+
+def test_a_class_of_yours():
+    assert described(cnn()) == {"model": "a class of yours: Sequential", "arguments": {}}
+    named = cnn()
+    named.specification = f"{HERE}:network"
+    assert described(named)["model"] == f"{HERE}:network"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("resnet18", {}), ("vit_tiny_patch16_224", {"img_size": [32, 32]}), ("resnet18", None)],
+)
+def test_timm_says_it_itself(timm, name, arguments):
+    given = {"in_chans": 1} if arguments is None else arguments
+    model = timm.create_model(name, num_classes=3, **given)
+    known = specification_of(model)
+    again = rebuild(known, 3)
+    assert {k: v.shape for k, v in again.state_dict().items()} == {
+        k: v.shape for k, v in model.state_dict().items()
+    }
+
+
+def test_transformers_says_it_itself(transformers):
+    sizes = {"hidden_size": 12, "num_attention_heads": 2, "num_hidden_layers": 1, "vocab_size": 20}
+    config = transformers.BertConfig(**sizes, intermediate_size=8, num_labels=3)
+    model = transformers.BertForSequenceClassification(config)
+    known = specification_of(model)
+    assert known.name == "transformers:BertForSequenceClassification"
+    again = rebuild(known, 3)
+    assert {k: v.shape for k, v in again.state_dict().items()} == {
+        k: v.shape for k, v in model.state_dict().items()
+    }
+    with pytest.raises(ModelError, match="no model 'pipeline'"):
+        rebuild(Specification("transformers:pipeline"), 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("os:system", {"command": 1}),
+        ("subprocess:Popen", {}),
+        ("torch.hub:load", {}),
+        (f"{HERE}:network", {"width": "3"}),
+        (f"{HERE}:network", {"width": [["x"]]}),
+    ],
+)
+def test_files_cannot_have_anything_run(name, arguments):
+    with pytest.raises(ModelError, match="is not run because a file says so"):
+        rebuild(Specification(name, arguments), 3)
