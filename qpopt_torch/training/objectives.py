@@ -78,6 +78,11 @@ class TrainingObjective(nn.Module):
         """The network, with whatever head it has."""
         return self.model.network if isinstance(self.model, SparseClassifier) else self.model
 
+    def leak(self, share: float) -> None:
+        """Let features that are off count by a share."""
+        if isinstance(self.model, SparseClassifier):
+            self.model.sparse_head.leak = share
+
     def check_grids(self, loader: Iterable[Any]) -> None:
         """Raise unless maps can be trained one grid at a time, if that is wanted.
 
@@ -157,6 +162,11 @@ class AdapterObjective(nn.Module):
     def __init__(self, head: SparseHead, settings: AdapterTraining) -> None:
         super().__init__()
         self.model, self.settings, self.n_classes = head, settings, len(head.assignment)
+
+    def leak(self, share: float) -> None:
+        """Let features that are off count by a share."""
+        assert self.model.adapter is not None
+        self.model.adapter.leak = share
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""

@@ -18,6 +18,12 @@ STAGE_RATE = 0.9
 """Factor of the learning rate from one stage to the next."""
 
 
+def leak(settings: Schedule | AdapterTraining, epoch: float) -> float:
+    """Return what is left of a feature below its mean after some epochs; at last nothing."""
+    leaking = settings.leaking if isinstance(settings, (FineTuning, AdapterTraining)) else 0.0
+    return max(0.0, 1.0 - epoch / (leaking * settings.epochs)) if leaking else 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """What all trainings by stochastic gradient descent share.
@@ -100,6 +106,9 @@ class FineTuning(Schedule):
     stages
         Lengths of stages, which add up to `epochs`, where there is more than one. Each begins with
         a new optimiser, at 0.9 times the rate at which the one before began.
+    leaking
+        Of a head with `relu`, the share of the epochs in which features below their mean still
+        count, less and less: what is off from the beginning hardly learns to be on.
     """
 
     automatic: ClassVar[tuple[str, ...]] = ("beta", "lr")
@@ -111,6 +120,7 @@ class FineTuning(Schedule):
     decay_every: int = 10
     grounding: GroundingParams | None = None
     stages: tuple[int, ...] | None = None
+    leaking: float = 0.0
 
     @classmethod
     def grounded(cls, **changes: Any) -> FineTuning:
@@ -206,6 +216,8 @@ class AdapterTraining:
         `linear`, or `mlp` for one hidden ReLU layer beside it; then maps pool only roughly.
     relu
         Whether a feature of an `mlp` below its mean counts as that mean: it is on or off.
+    leaking
+        As in `FineTuning`.
     sparsity
         Weight of the mean feature, in standard units: features are off where they need not be on.
     hidden
@@ -227,6 +239,7 @@ class AdapterTraining:
 
     kind: Literal["linear", "mlp"] = "mlp"
     relu: bool = True
+    leaking: float = 0.7
     sparsity: float = 0.03
     hidden: int = 1024
     epochs: int = 30

@@ -99,8 +99,7 @@ def features(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
     judging = held if len(held) else np.flatnonzero(~is_train)
     train, test = (TensorDataset(values[part], labels[part]) for part in (own, judging))
     n_classes = int(labels.max()) + 1
-    scale = values[own].mean(0), values[own].std(0).clamp_min(1e-6)
-    network = seeded_network(lambda: _Probe(*scale, n_classes), seed)
+    network = seeded_network(lambda: nn.Sequential(nn.Linear(values.shape[1], n_classes)), seed)
     kinds = {"frozen": True, "attributes": sources.known_attributes(names)}
     return _trained(network, (train, train, test), recipe, seed, folder, **kinds)
 
@@ -143,10 +142,8 @@ DATA: Mapping[str, Data] = {
         Recipe(
             bias="none",
             dense_epochs=20,
-            dense_lr=1e-3,
+            dense_lr=0.0,
             head_lr=1e-3,
-            dense_beta=0.0,
-            weight_decay=1.0,
             epochs=30,
             lr=1e-3,
             smoothing=0.1,
@@ -158,24 +155,6 @@ DATA: Mapping[str, Data] = {
 """By their names on the command line; a further one is one function and one entry."""
 
 Parts = tuple[Iterable[Any], Iterable[Any], Iterable[Any]]
-
-
-class _Probe(nn.Module):
-    """A linear layer on features in standard units."""
-
-    mean: torch.Tensor
-    std: torch.Tensor
-
-    def __init__(self, mean: torch.Tensor, std: torch.Tensor, n_classes: int) -> None:
-        super().__init__()
-        self.head = nn.Linear(len(mean), n_classes)
-        nn.init.zeros_(self.head.weight)
-        self.register_buffer("mean", mean)
-        self.register_buffer("std", std)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.head((x - self.mean) / self.std)
-        return logits
 
 
 def _digit_network() -> nn.Module:

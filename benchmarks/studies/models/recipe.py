@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from benchmarks.errors import BenchmarkError
-from qpopt_torch import AdapterTraining, DenseTraining, FineTuning
+from qpopt_torch import AdapterTraining, DenseTraining, FineTuning, GroundingParams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +24,16 @@ class Recipe:
     bias
         What makes a feature wanted for its own sake, as in `prepare`.
     dense_epochs, dense_lr, head_lr, dense_beta
-        Of the dense network.
+        Of the dense network; with the rate 0 only its head is trained, on what reaches it.
     epochs, lr, beta
         Of every sparse model.
     smoothing, weight_decay, algorithm, annealing, norms
         Of both, as in `FineTuning`.
-    relu
-        Whether features below their mean count as 0.
+    relu, leaking
+        Whether features below their mean count as 0, and the share of the training in which they
+        still count somewhat.
+    grounding
+        Weight of the feature grounding loss.
     finer
         How many halvings of the maps are left out; the trainings then work on one grid at a time.
     batch_size, views
@@ -57,6 +60,8 @@ class Recipe:
     annealing: str = "cosine"
     norms: str = "frozen"
     relu: bool = True
+    leaking: float = 0.7
+    grounding: float = 0.0
     finer: int = 0
     batch_size: int = 64
     views: int = 2
@@ -110,6 +115,8 @@ class Recipe:
             lr=self.lr,
             beta=self.beta,
             decay_every=max(1, self.epochs // 4),
+            leaking=self.leaking if self.relu else 0.0,
+            grounding=GroundingParams(weight=self.grounding) if self.grounding else None,
             **self._shared(seed),
         )
 
@@ -123,6 +130,7 @@ class Recipe:
             sparsity=self.sparsity,
             smoothing=self.smoothing,
             relu=self.relu,
+            leaking=self.leaking if self.relu else 0.0,
             batch_size=self.batch_size,
             seed=seed,
         )

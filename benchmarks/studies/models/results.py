@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.runs.rows import append_text, complete_text
+from benchmarks.runs.rows import append_text, complete_text, mend
 
 ROWS = "models.jsonl"
 
@@ -64,6 +64,7 @@ class ResultFile:
     def append(self, result: Result) -> None:
         """Write a result to the end, in one piece."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        mend(self.path)
         append_text(self.path, json.dumps(asdict(result), sort_keys=True) + "\n")
 
     def read(self) -> list[Result]:

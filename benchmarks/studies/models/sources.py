@@ -100,10 +100,11 @@ class Sources:
         if self.attributes is None:
             return None
         with np.load(self.attributes) as stored:
-            row = {name: i for i, name in enumerate(stored["class_names"].tolist())}
-            if missing := [name for name in class_names if name not in row]:
+            row = {readable(name): i for i, name in enumerate(stored["class_names"].tolist())}
+            if missing := [name for name in class_names if readable(name) not in row]:
                 raise BenchmarkError(f"{self.attributes} has no class {missing[0]!r}.")
-            values: NDArray[Any] = stored["attributes"][[row[name] for name in class_names]]
+            rows = [row[readable(name)] for name in class_names]
+            values: NDArray[Any] = stored["attributes"][rows]
         return values
 
     def stored_features(self) -> tuple[Tensor, Tensor, NDArray[np.bool_], tuple[str, ...]]:
@@ -117,3 +118,9 @@ class Sources:
             values = torch.tensor(stored["features"]).float()
             labels = torch.tensor(stored["labels"]).long()
             return values, labels, stored["is_train"].astype(bool), names
+
+
+def readable(name: str) -> str:
+    """Return the name of a class without the number and the underscores of its folder."""
+    number, point, rest = name.partition(".")
+    return (rest if point and number.isdigit() else name).replace("_", " ")

@@ -11,20 +11,25 @@ from typing import Any
 
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from benchmarks.studies.models.probe import fit_probe
 from benchmarks.studies.models.recipe import Recipe
 from qpopt import Instance, Solution, solve
+from qpopt.io import replacing
 from qpopt_torch import (
     AdapterTraining,
     FineTuning,
     SparseClassifier,
     Statistics,
     collect,
+    find_head,
     fine_tune,
     train_adapter,
     train_dense,
 )
+from qpopt_torch.data.batches import first_batch
 from qpopt_torch.network.head import Head
 from qpopt_torch.training.features import extract
 
@@ -63,10 +68,29 @@ class Task:
 
     def begun(self) -> Task:
         """Train the dense network, once, and return the task."""
-        settings, checkpoint = self.recipe.dense(self.seed), made(self._dense) / "dense.pt"
-        train_dense(self.dense, self.train, settings, checkpoint=checkpoint, progress=False)
+        folder = made(self._dense)
+        if self.recipe.dense_lr > 0:
+            settings = self.recipe.dense(self.seed)
+            checkpoint = folder / "dense.pt"
+            train_dense(self.dense, self.train, settings, checkpoint=checkpoint, progress=False)
+        else:
+            self._probed(folder / "probe.safetensors")
         self.dense.eval()
         return self
+
+    def _probed(self, file: Path) -> None:
+        """Train the head alone, from what it receives."""
+        self.dense.eval()
+        head = find_head(self.dense, first_batch(self.plain, self.dense)[0])
+        linear = self.dense.get_submodule(head.name)
+        assert isinstance(linear, nn.Linear)
+        if not file.exists():
+            received = extract(self.dense, self.plain, head, progress=False)
+            effort: dict[str, Any] = {"epochs": self.recipe.dense_epochs, "lr": self.recipe.head_lr}
+            fit_probe(linear, *received, seed=self.seed, **effort)
+            with replacing(file) as stream:
+                stream.write(save(linear.state_dict()))
+        linear.load_state_dict(load(file.read_bytes()))
 
     @property
     def _dense(self) -> Path:
