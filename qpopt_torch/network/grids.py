@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import torch
@@ -111,12 +112,14 @@ def are_grids(core: nn.Module, layer: nn.Module | None, call: Callable[[], Tenso
                 found = call()
         except _Uneven:
             return False
+    if found.shape != whole.shape:
+        return False
     largest = max(float(whole.abs().max()), 1e-30)
     return float((found - whole).abs().max()) <= TOLERANCE * largest
 
 
 class _Uneven(Exception):
-    """Grids of several sizes do not fit into one batch."""
+    """Grids of several sizes do not fit into one batch, or what comes out are no grids."""
 
 
 @contextmanager
@@ -159,8 +162,10 @@ def _split(x: Tensor, factor: tuple[int, ...]) -> Tensor:
 
 def _joined(x: Tensor, factor: tuple[int, ...]) -> Tensor:
     """Return whole maps of their grids: the inverse of `_split`."""
-    _, channels, *sizes = x.shape
+    n, channels, *sizes = x.shape
     n_axes = len(factor)
+    if n % prod(factor):
+        raise _Uneven
     grids = x.reshape(*factor, -1, channels, *sizes)
     behind = range(n_axes + 2, 2 * n_axes + 2)
     order = [
