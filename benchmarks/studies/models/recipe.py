@@ -21,8 +21,9 @@ class Recipe:
         Features of a sparse model, and of each of its classes.
     time_limit, gap
         Seconds and gap at which the optimisation may end.
-    bias
-        What makes a feature wanted for its own sake, as in `prepare`.
+    similarity, bias, redundancy
+        What makes a feature fit a class, and wanted for its own sake, and what two alike ones
+        cost, as in `prepare`.
     dense_epochs, dense_lr, head_lr, dense_beta
         Of the dense network; with the rate 0 only its head is trained, on what reaches it.
     epochs, lr, beta
@@ -46,7 +47,9 @@ class Recipe:
     n_per_class: int = 5
     time_limit: float = 30.0
     gap: float = 0.004
+    similarity: str = "pearson"
     bias: str = "locality"
+    redundancy: float = 1.0
     dense_epochs: int = 12
     dense_lr: float = 5e-4
     head_lr: float = 5e-3

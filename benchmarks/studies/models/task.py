@@ -33,6 +33,9 @@ from qpopt_torch.data.batches import first_batch
 from qpopt_torch.network.head import Head
 from qpopt_torch.training.features import extract
 
+BINS = 64
+"""Of the histograms that AUROC is computed from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -104,9 +107,10 @@ class Task:
     @cached_property
     def statistics(self) -> Statistics:
         """What is collected of the dense network, once."""
-        file = self._dense / "statistics.npz"
+        bins = BINS if self.recipe.similarity == "auroc" else 0
+        file = self._dense / f"statistics-{bins}.npz"
         if not file.exists():
-            collect(self.dense, self.plain, progress=False).save(file)
+            collect(self.dense, self.plain, bins=bins, progress=False).save(file)
         return Statistics.load(file)
 
     @property
@@ -118,8 +122,8 @@ class Task:
     @cached_property
     def instance(self) -> Instance:
         """The instance that is solved."""
-        counts = (self.recipe.n_select, self.recipe.n_per_class)
-        return self.statistics.instance(*counts, bias=self.recipe.bias)
+        names = ("n_select", "n_per_class", "similarity", "bias", "redundancy")
+        return self.statistics.instance(**{name: getattr(self.recipe, name) for name in names})
 
     @property
     def training(self) -> FineTuning | AdapterTraining:
