@@ -21,6 +21,9 @@ from qpopt_torch.network.observation import evaluating, hooked
 TOLERANCE = 1e-3
 """Difference of logits, relative to the largest, that another order of operations may make."""
 
+ON_GRIDS = "running_on_grids"
+"""The attribute of a model that runs on its grids just now."""
+
 Steps = dict[str, tuple[int, tuple[int, ...]]]
 """Layers that no longer make maps smaller: which stage they belong to, and their old strides."""
 
@@ -73,6 +76,9 @@ def side_by_side(core: nn.Module, layer: nn.Module) -> Iterator[None]:
     layer
         The layer whose output is the feature maps; behind it they are whole again.
     """
+    if getattr(core, ON_GRIDS, False):  # it is already
+        yield
+        return
     steps = steps_of(core)
     factors = dict(steps.values())
 
@@ -140,10 +146,12 @@ def _as_before(core: nn.Module, changed: Callable[[Tensor, str], Tensor]) -> Ite
         (grid, {"every": [1] * len(grid.every), "first": [0] * len(grid.first)}) for grid in grids
     ]
     now = [(module, set_geometry(module, values)) for module, values in undone]
+    setattr(core, ON_GRIDS, True)
     try:
         with hooked({core.get_submodule(name): hook(name) for name in steps}):
             yield
     finally:
+        delattr(core, ON_GRIDS)
         for module, values in now:
             set_geometry(module, values)
 

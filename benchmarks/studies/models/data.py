@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -53,18 +54,14 @@ class Data:
 
 def digits(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
     """Return handwritten digits of 8 × 8, and a small network trained on them."""
-    try:
-        from sklearn.datasets import load_digits
-        from sklearn.model_selection import train_test_split
-    except ImportError:
-        raise BenchmarkError("The digits come with scikit-learn: pip install it.") from None
-    images, labels = load_digits(return_X_y=True)
+    images, labels = _sklearn("datasets").load_digits(return_X_y=True)
     x = torch.tensor(images, dtype=torch.float32).reshape(-1, 1, 8, 8) / 8 - 1
-    split = train_test_split(range(len(x)), test_size=0.3, stratify=labels, random_state=0)
+    halves: dict[str, Any] = {"test_size": 0.3, "stratify": labels, "random_state": 0}
+    split = _sklearn("model_selection").train_test_split(range(len(x)), **halves)
     train, test = (TensorDataset(x[part], torch.tensor(labels[part])) for part in split)
     parts = _parts(train, labels[split[0]], test, sources)
-    network = seeded_network(_digit_network, seed)
-    return _trained(network, parts, recipe, seed, folder)
+    network = seeded_network(partial(_digit_network, int(labels.max()) + 1), seed)
+    return _trained(network, parts, recipe, seed, sources.within(folder))
 
 
 def drawn(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
@@ -75,6 +72,7 @@ def drawn(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
     labels = np.repeat(np.arange(birds.n_species), birds.n_per_species)
     parts = _parts(birds, labels, others, sources)
     network = seeded_network(partial(local_network, birds.n_species), seed)
+    folder = sources.within(folder)
     return _trained(network, parts, recipe, seed, folder, attributes=birds.attributes)
 
 
@@ -88,7 +86,7 @@ def images(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
     network = sources.built(len(plain.class_names), x, seed)
     if sources.from_layer is None:
         network = finer_maps(network, x, recipe.finer) if recipe.finer else network
-        return _trained(network, parts, recipe, seed, folder, **kinds)
+        return _trained(network, parts, recipe, seed, sources.within(folder), **kinds)
     return _behind(network, sources, recipe, seed, folder, **kinds)
 
 
@@ -101,6 +99,7 @@ def features(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
     n_classes = int(labels.max()) + 1
     network = seeded_network(lambda: nn.Sequential(nn.Linear(values.shape[1], n_classes)), seed)
     kinds = {"frozen": True, "attributes": sources.known_attributes(names)}
+    folder = sources.within(folder)
     return _trained(network, (train, train, test), recipe, seed, folder, **kinds)
 
 
@@ -157,12 +156,12 @@ DATA: Mapping[str, Data] = {
 Parts = tuple[Iterable[Any], Iterable[Any], Iterable[Any]]
 
 
-def _digit_network() -> nn.Module:
+def _digit_network(n_classes: int) -> nn.Module:
     layers: list[nn.Module] = []
     for before, after in ((1, 16), (16, 32), (32, 64)):
         convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
         layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, n_classes))
 
 
 def _parts(
@@ -178,6 +177,14 @@ def _parts(
     if not len(held):
         return train, plain, test
     return Subset(train, own.tolist()), Subset(plain, own.tolist()), Subset(plain, held.tolist())
+
+
+def _sklearn(name: str) -> Any:
+    """Return a module of scikit-learn, which not everybody has."""
+    try:
+        return importlib.import_module(f"sklearn.{name}")
+    except ImportError:
+        raise BenchmarkError("The digits come with scikit-learn: pip install it.") from None
 
 
 def _named(path: Path | None) -> str:
@@ -212,6 +219,7 @@ def _behind(
     assert sources.from_layer is not None
     behind: Any = Behind(network, x, sources.from_layer)
     place = folder / "activations"
+    folder = sources.within(folder)
     n_classes = len(sources.images("train").class_names)
 
     def view(name: str, loader: DataLoader[Any], number: int, *, mirrored: bool = False) -> Any:

@@ -63,6 +63,10 @@ class Sources:
             out[chance.permutation(members)[: round(self.validation * len(members))]] = True
         return np.flatnonzero(~out), np.flatnonzero(out)
 
+    def within(self, folder: Path) -> Path:
+        """Return where in a folder that is kept which depends on what is held out."""
+        return folder / f"held-out-{self.validation:g}" if self.validation else folder
+
     def images(self, part: str, *, augment: bool = False) -> ImageFolder:
         """Return the images of a part, somewhat larger where they are cut at random."""
         if self.folder is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
@@ -86,7 +87,9 @@ def run(
     kind = DATA[data]
     recipe, name = kind.recipe.changed(options), kind.name(sources)
     judged_by = "validation" if sources.validation else "test"
-    place = out / "work" / f"{name.replace(' ', '-')}-{digest(repr(sources))}"
+    place = (
+        out / "work" / f"{name.replace(' ', '-')}-{digest(repr(replace(sources, validation=0.0)))}"
+    )
     file = ResultFile(out)
     there = {result.key for result in file.read()}
     for seed in seeds:
