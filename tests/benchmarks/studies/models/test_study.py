@@ -11,13 +11,17 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.studies.models import study
 from benchmarks.studies.models.methods import METHODS
 from benchmarks.studies.models.results import ResultFile
+from qpopt_torch.baselines import base, glm_saga, q_senn, sldd
 
-QUICK = {"dense_epochs": 1, "epochs": 1, "time_limit": 1.0, "n_select": 8, "n_per_class": 3}
+QUICK = {"dense_epochs": 1, "epochs": 1, "time_limit": 0.3, "n_select": 8, "n_per_class": 3}
 
 
 @pytest.fixture(autouse=True)
-def _few_digits(monkeypatch):
-    """Three digits are enough to see that all runs."""
+def _little(monkeypatch):
+    """Three digits, and fits that are soon converged, are enough to see that all runs."""
+    monkeypatch.setattr(base, "CHANGE", 1e-1)
+    for module in (glm_saga, q_senn, sldd):
+        monkeypatch.setattr(module, "N_STRENGTHS", 8)
     datasets = pytest.importorskip("sklearn.datasets")
     images, labels = datasets.load_digits(return_X_y=True)
     kept = np.flatnonzero(labels < 3)[:150]
