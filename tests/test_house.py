@@ -27,6 +27,7 @@ TOP = {"__init__", "__main__", "_version", "errors", "synthetic"}
 DOORS = {
     ("qpopt.problem.instance", "qpopt.export.write"),
     ("qpopt_torch.sparse.classifier", "qpopt_torch.report"),
+    ("qpopt_torch.sparse.classifier", "qpopt_torch.studio.launch"),
 }
 """Imports that go up, inside a method: what a user expects to find at the object itself."""
 
@@ -42,6 +43,7 @@ NOT_EVERYBODY_HAS = {
     "ortools",
     "pyscipopt",
     "starlette",
+    "uvicorn",
 }
 """Packages that one branch of a function needs: these alone may be imported inside it."""
 

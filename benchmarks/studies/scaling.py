@@ -18,7 +18,8 @@ from qpopt.problem.subproblem import Part
 from qpopt.proofs.distributed.cluster_tree import ClusterTree, Slices
 from qpopt.proofs.distributed.worker import Order, Outcome, work_for_scheduler, work_on
 from qpopt.proofs.driver import Proof
-from qpopt.proofs.phases import Linear, Root, Search
+from qpopt.proofs.phases.bounding import Linear, Root
+from qpopt.proofs.phases.searching import Search
 
 INSTANCE = "clustered-64x24-r10"
 WORKERS = (1, 8, 64, 512)

@@ -25,7 +25,10 @@ from qpopt.proofs.distributed.connection import connect
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import SOLVER, Finish
 from qpopt.proofs.params import ProofParams
-from qpopt.proofs.phases import Branch, Enumeration, Handover, Linear, Root, Search
+from qpopt.proofs.phases.bounding import Linear, Root
+from qpopt.proofs.phases.branching import Branch
+from qpopt.proofs.phases.searching import Search
+from qpopt.proofs.phases.small_parts import Enumeration, Handover
 from qpopt.proofs.record import Record
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver
@@ -160,7 +163,9 @@ def _phases(
         phases.append(Linear())
         if finish is not None:
             phases.append(Handover(finish))
-    if not resumed or len(proof.parts) == 1:
+    first = max(proof.parts, key=lambda part: part.bound, default=None)
+    large = first is not None and len(first.free) > proof.params.branch_below
+    if not resumed or len(proof.parts) == 1 or large:
         phases.append(Root())
     return [*phases, Branch(options.enumerate, finish, client)]
 

@@ -19,7 +19,7 @@ from qpopt.problem.validation import number, one_of
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.params import Share
-from qpopt.proofs.phases import Linear, Root
+from qpopt.proofs.phases.bounding import Linear, Root
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
 

@@ -45,6 +45,8 @@ class Proof:
     parts
         What is open: nothing outside them is better than the incumbent. Always replaced as a
         whole: an interruption must not find features in no part at all.
+    aside
+        Those of them that wait while a phase works on the others.
     record
         How everything is proven; None where that is not kept.
     root, tree
@@ -67,6 +69,7 @@ class Proof:
         self.tree: Tree | ClusterTree | None = None
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
+        self.aside: tuple[Part, ...] = ()
         most_bytes = params.certificate_megabytes * 2**20
         self.record = Record(self.instance, most_bytes) if recorded else None
         if reached is not None:
@@ -122,9 +125,20 @@ class Proof:
         objective = self.incumbent.objective
         return [(leaf.part, leaf.record) for leaf in leaves if leaf.part.bound > objective]
 
-    def narrow(self, free: Indices, included: Indices) -> None:
-        """Go on with one part: nothing outside it is better than the incumbent."""
-        self.parts = (Part(free, included, self.incumbent.bound),)
+    def narrow(self, free: Indices, included: Indices, bound: float = inf) -> None:
+        """Go on with one part: of what is not set aside, nothing else is better."""
+        bound = min(bound, self.incumbent.bound)
+        self.parts = (Part(free, included, bound), *self.aside)
+
+    def set_aside(self, parts: Sequence[Part]) -> None:
+        """Go on with the first of some parts; the others wait."""
+        self.aside = (*parts[1:], *self.aside)
+        self.parts = (parts[0], *self.aside)
+
+    @property
+    def bound_aside(self) -> float:
+        """Nothing that waits is better."""
+        return max((part.bound for part in self.aside), default=-inf)
 
     def pause(self) -> bool:
         """Save if it is time to; tell whether the time limit is reached."""

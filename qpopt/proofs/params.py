@@ -168,9 +168,13 @@ class ProofParams:
     branch_below
         With fewer free features, branching pays as soon as the root bound hardly improves.
     core
-        Where more are free, branching begins with the selections of so many features.
+        Where more are free, the selections of fewer features are worked on first, but never of
+        fewer than this.
+    largest_core, lowest_level
+        They are the selections of so large a share of the features at the most, or of those alone
+        whose bounds are above this share of the gap: all others can wait.
     worth_taking_apart
-        Share of the gap by which the bounds of all other selections must be better than the root's.
+        Share of the gap by which the bounds of all that wait must be better than the root's.
     before_branching, most_patience
         When the root bound stands still; the rounds are doubled while taking apart does not pay, up
         to the most, where nothing but branching will help.
@@ -196,13 +200,15 @@ class ProofParams:
     most_selections: int = MOST_SELECTIONS
     enumeration: Share = Share(0.1, 5.0)
     enumeration_after_bounds: Share = Share(0.3, 60.0)
-    linear: Share = Share(0.03, 2.0)
+    linear: Share = Share(0.01, 2.0)
     linear_alone: Share = Share(0.5, 300.0)
     solver: Share = Share(0.1, 5.0)
     solver_after_bounds: Share = Share(0.2, 60.0)
     most_variables: int = 4000
     branch_below: int = 400
     core: int = 300
+    largest_core: float = 0.6
+    lowest_level: float = 0.5
     worth_taking_apart: float = 0.1
     before_branching: Patience = Patience(6, 2e-4)
     most_patience: int = 50

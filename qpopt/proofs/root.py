@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from qpopt.control.limits import Clock, Limits
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
-from qpopt.problem.subproblem import Indices, Part, subproblem
+from qpopt.problem.subproblem import Floats, Indices, Part, subproblem
 from qpopt.proofs.params import RootParams, Stage
 from qpopt.proofs.record import RecordedPart
 from qpopt.relaxations.ranking import FeatureRanking
@@ -55,6 +55,8 @@ class RootBound:
         The best known Z.
     latest
         What the last round gave, before the rigorous value: to see whether there is progress.
+    layers
+        The iterates of which parts have been set aside, that of the whole first.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class RootBound:
         self.params = params
         self.objective = -inf
         self.latest = inf
+        self.layers: list[SemidefiniteRelaxation] = []
         self.sub = subproblem(instance, free, included)
         self._cuts = cuts
         self._semidefinite: SemidefiniteRelaxation | None = None
@@ -143,7 +146,9 @@ class RootBound:
         if self._current(clock).estimate() < self._rest:
             self._prove(clock)
 
-    def parts(self, size: int, clock: Clock = ENDLESS) -> tuple[Part, ...]:
+    def parts(
+        self, size: int | Callable[[Floats], int], clock: Clock = ENDLESS
+    ) -> tuple[Part, ...]:
         """Take everything that may be better apart, so that bounds fall from one part to the next.
 
         The first part holds the selections of the most promising features alone. Every other part
@@ -152,17 +157,21 @@ class RootBound:
         Parameters
         ----------
         size
-            How many features the first part has.
+            How many features the first part has; or what tells, from the bounds of selections
+            with each feature, largest first.
         clock
             Looked at from time to time; when it is over, the bounds are left as they are then.
         """
         current = self.iterate
         free, included = self.sub.free, self.sub.included
-        if current is None or size >= len(free) or self.finished:
-            return (Part(free, included, self.bound),)
+        self._apart, whole = None, (Part(free, included, self.bound),)
+        if current is None or self.finished or (isinstance(size, int) and size >= len(free)):
+            return whole
         values, points = current.values_with(lambda: clock.over)
         values = np.fmin(values, self.bound)
         order = np.argsort(-values, kind="stable")
+        if (size := size if isinstance(size, int) else size(values[order])) >= len(free):
+            return whole
         open_ = order[size : int(np.count_nonzero(values > self.objective))]
         useless = order[size + len(open_) :]
         rows = np.concatenate([useless, open_])
@@ -176,13 +185,18 @@ class RootBound:
         return tuple(parts)
 
     def take_apart(self, parts: Sequence[Part]) -> None:
-        """Go on with parts that `parts` has returned: from here on the record is about them."""
-        if self._apart is None:
+        """Go on with the first of several parts that `parts` has returned; others are set aside."""
+        current = self._semidefinite
+        if self._apart is None or current is None:
             return
         self.record.add(self._apart, inf)
         rest, watched = self.record, self._apart.watched.tolist()
         for d, part in zip(reversed(watched), reversed(parts[1:]), strict=True):
             _, rest = rest.split(d, part.bound)
+        self.record, self._apart = rest, None
+        self.layers = [*self.layers, current]
+        self._semidefinite = current.copy()
+        self._decide(np.setdiff1d(self.sub.free, parts[0].free), parts[0].free[:0])
 
     def _current(self, clock: Clock = ENDLESS) -> SemidefiniteRelaxation:
         if self._semidefinite is None:

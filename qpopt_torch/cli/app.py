@@ -14,7 +14,7 @@ from qpopt_torch.cli.exporting import export_command
 from qpopt_torch.cli.inspecting import inspect_command
 from qpopt_torch.cli.predicting import explain_command, predict_command
 from qpopt_torch.cli.sparsifying import sparsify_command
-from qpopt_torch.cli.steering import steer_command
+from qpopt_torch.cli.steering import steer_command, studio_command
 from qpopt_torch.cli.sweeping import sweep_command
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "predict": (predict_command, "model crow.jpg wren.jpg --json"),
     "explain": (explain_command, "model crow.jpg --out crow.html"),
     "steer": (steer_command, "model --data birds --exclude 17 --out steered"),
+    "studio": (studio_command, "model --data birds"),
     "export": (export_command, "model --onnx model.onnx"),
 }
 """Every command, and an example of it."""

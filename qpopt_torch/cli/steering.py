@@ -1,4 +1,4 @@
-"""`qpopt-torch steer`: another selection for a saved model."""
+"""`qpopt-torch steer` and `studio`: another selection for a saved model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from qpopt_torch.cli.sparsifying import TrainingKind, settings_of, summary
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.pipeline.steering import steer
 from qpopt_torch.sparse.storage import CONFIG
+from qpopt_torch.studio.launch import open_studio
 
 
 def steer_command(
@@ -92,3 +93,37 @@ def steer_command(
     )
     common.console.print(f"newly selected: {', '.join(map(str, new)) or 'none'}", soft_wrap=True)
     common.console.print(f"saved in {out}", soft_wrap=True)
+
+
+def studio_command(
+    directory: common.ModelFolder,
+    data: common.DataFolder,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for what is done; DIR/studio without.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "A sparse classifier",
+    model: common.OwnModel = None,
+    batch_size: common.BatchSize = 32,
+    workers: common.Workers = 0,
+    device: common.Device = "auto",
+    quiet: common.Quiet = False,
+) -> None:
+    """Open a saved model in the browser, steer it, and see it solved again in a second."""
+    common.start_logging(quiet)
+    sparse = common.opened_model(directory, model, device)
+    opened = open_studio(
+        sparse,
+        common.images(sparse, common.part(data, "test"), batch_size, workers),
+        instance=directory,
+        train_loader=common.images(sparse, common.part(data, "train"), batch_size, workers),
+        folder=directory / "studio" if out is None else out,
+        port=port,
+        browser=browser,
+        reading={"progress": not quiet},
+        report={"title": title},
+        places={"model": str(directory), "data": str(data)},
+    )
+    common.console.print(f"{opened.address}  (Ctrl-C closes it)", soft_wrap=True)
+    opened.wait()

@@ -60,7 +60,10 @@ def contents(
         "means": [[_rounded(value) for value in row] for row in means],
         **{
             kind: [
-                {"sample": number(decisions, i), **_decision(decisions.samples[i], gallery)}
+                {
+                    "sample": number(decisions, i),
+                    **described_decision(decisions.samples[i], gallery),
+                }
                 for i in members
             ]
             for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
@@ -68,7 +71,7 @@ def contents(
         "confusions": _confusions(decisions),
         **_map(gallery),
     }
-    return {**data, **_pictures(samples, gallery, max_bytes - len(json.dumps(data)), params)}
+    return {**data, **drawn(samples, gallery, max_bytes - len(json.dumps(data)), params)}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -124,7 +127,7 @@ def _mixture(gallery: Evidence, column: int) -> dict[str, Any]:
     }
 
 
-def _decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
+def described_decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
     """Return the sums of a decision, what would change it and what misled, as they are shown."""
     found = decision_on(sample, gallery.assignment, gallery.names, gallery)
     entry: dict[str, Any] = {
@@ -177,9 +180,10 @@ def _map(gallery: Evidence) -> dict[str, Any]:
     }
 
 
-def _pictures(
+def drawn(
     samples: list[Sample], gallery: Evidence, budget: int, params: PageParams
 ) -> dict[str, Any]:
+    """Return samples as the page shows them, with their images and heat maps in so many bytes."""
     for_maps = int(params.maps_share * budget)
     grid, maps = encode_maps(samples, list(gallery.samples.values()), for_maps, params)
     described: list[dict[str, Any]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -99,41 +100,110 @@ def write_report(
     params
         How the room in the file is spent.
     """
-    dense = dense or model.metrics.get("dense")
-    birds = birds_of(loader)
-    collection = MetricCollection(model.sparse_head, attributes, birds)
-    reading: dict[str, Any] = {"class_names": class_names, "to_image": to_image}
-    gallery: Evidence | None = None
-    if train_loader is not None:
-        gallery = gather(model, train_loader, features=collection, progress=progress, **reading)
-        reading["class_names"] = gallery.names.classes
-    features = collection if gallery is None else None
-    decisions = gather(
-        model, loader, decisions=collection, features=features, progress=progress, **reading
-    )
-    meaning = None if birds is None else meaning_of(model, birds, progress=progress)
-    metrics = collection.compute(from_training=train_loader is not None)
-    page = _render(
-        title=title,
-        tabs=TABS,
-        metrics=metric_rows(metrics, dense),
-        measured=metrics,
+    page = described(
+        model,
+        loader,
+        train_loader=train_loader,
+        reading={"class_names": class_names, "to_image": to_image, "progress": progress},
+        attributes=attributes,
         dense=dense,
-        sharing=sharing(model),
-        adapter=model.sparse_head.adapter,
-        averages=averages(gallery or decisions),
-        solve=solve_rows(model),
-        settings=setting_rows(model, settings),
-        truth=meaning_rows(meaning),
-        data=contents(gallery or decisions, decisions, max_bytes, params or PageParams(), meaning),
-        trace=trace_points(model),
+        settings=settings,
+        title=title,
+        max_bytes=max_bytes,
+        params=params,
     )
     with replacing(path) as stream:
-        stream.write(page.encode())
+        stream.write(rendered(page.values).encode())
     return Path(path)
 
 
-def _render(**values: Any) -> str:
+@dataclass(frozen=True, eq=False)
+class Described:
+    """What a page says, and what it was made of.
+
+    Parameters
+    ----------
+    values
+        By their names in the template.
+    gallery, decisions
+        The samples that show classes and features, and those whose decisions are shown.
+    """
+
+    values: dict[str, Any]
+    gallery: Evidence
+    decisions: Evidence
+
+
+def described(
+    model: SparseClassifier,
+    loader: Iterable[Any],
+    *,
+    reading: Mapping[str, Any],
+    train_loader: Iterable[Any] | None = None,
+    attributes: ArrayLike | None = None,
+    dense: Metrics | None = None,
+    settings: Mapping[str, Any] | None = None,
+    title: str = "A sparse classifier",
+    max_bytes: int = MAX_BYTES,
+    params: PageParams | None = None,
+) -> Described:
+    """Return what the report of a model says.
+
+    Arguments are those of `write_report`; `reading` holds those that are handed to `gather`.
+    """
+    dense = dense or model.metrics.get("dense")
+    birds = birds_of(loader)
+    collection = MetricCollection(model.sparse_head, attributes, birds)
+    given = dict(reading)
+    gallery: Evidence | None = None
+    if train_loader is not None:
+        gallery = gather(model, train_loader, features=collection, **given)
+        given["class_names"] = gallery.names.classes
+    features = collection if gallery is None else None
+    decisions = gather(model, loader, decisions=collection, features=features, **given)
+    progress = bool(given.get("progress", True))
+    meaning = None if birds is None else meaning_of(model, birds, progress=progress)
+    metrics = collection.compute(from_training=train_loader is not None)
+    shown = gallery or decisions
+    values = {
+        "title": title,
+        "metrics": metric_rows(metrics, dense),
+        "measured": metrics,
+        "dense": dense,
+        "sharing": sharing(model),
+        "adapter": model.sparse_head.adapter,
+        "averages": averages(shown),
+        "solve": solve_rows(model),
+        "settings": setting_rows(model, settings),
+        "truth": meaning_rows(meaning),
+        "data": contents(shown, decisions, max_bytes, params or PageParams(), meaning),
+        "trace": trace_points(model),
+    }
+    return Described(values, shown, decisions)
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What a page that is served has more than the file.
+
+    Parameters
+    ----------
+    tabs
+        Further sections, by their names in addresses.
+    style, script
+        Style sheet and script; the script runs before the page is shown first.
+    connects
+        Whether it may ask the server that it came from.
+    """
+
+    tabs: Mapping[str, str]
+    style: str
+    script: str
+    connects: bool = True
+
+
+def rendered(values: Mapping[str, Any], addition: Addition | None = None) -> str:
+    """Return the page that says some values."""
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
@@ -145,17 +215,25 @@ def _render(**values: Any) -> str:
         return (folder / name).read_text(encoding="utf-8")
 
     style = asset("style.css")
-    script = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{script}\n}})();\n'
+    parts = [asset(f"{name}.js") for name in SCRIPTS]
+    tabs = dict(TABS)
+    if addition is not None:
+        style += addition.style
+        parts.insert(-1, addition.script)  # before the router, which shows the page
+        tabs |= addition.tabs
+    joined = "\n".join(parts)
+    script = f'(() => {{\n"use strict";\n{joined}\n}})();\n'
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment.from_string(asset("page.html")).render(
+        tabs=tabs,
         style=style,
         script=script,
         style_hash=_digest(style),
         script_hash=_digest(script),
+        connects=addition is not None and addition.connects,
         **values,
     )
 

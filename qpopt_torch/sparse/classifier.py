@@ -269,3 +269,13 @@ class SparseClassifier(Calibrated, nn.Module):
         from qpopt_torch.report import write_report
 
         return write_report(self, path, loader, **options)
+
+    def studio(self, loader: Iterable[Any], **options: Any) -> Any:
+        """Open the model on a local page where it can be steered, and solved again in a second.
+
+        Arguments are those of `qpopt_torch.studio.launch.open_studio`; `options` must hold
+        `instance`: the folder that `sparsify` filled, or the instance itself.
+        """
+        from qpopt_torch.studio.launch import open_studio
+
+        return open_studio(self, loader, **options)

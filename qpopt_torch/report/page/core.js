@@ -1,5 +1,7 @@
 // Building the page: everything that comes from the data becomes text, never markup.
 const DATA = JSON.parse(document.getElementById("data").textContent);
+// Views that a served page has more than the file, by their names in addresses.
+const extraViews = {};
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {

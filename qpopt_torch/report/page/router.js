@@ -23,6 +23,7 @@ function viewFor(parts) {
     if (place !== null) return ["decisions", () => decisionView(rest[0], place)];
   }
   if (name === "map") return ["map", mapView];
+  if (Object.hasOwn(extraViews, name)) return [name, extraViews[name]];
   return ["overview", null];
 }
 
@@ -35,7 +36,8 @@ function firstContrast() {
 const kept = new Map();
 
 function show(isFirst) {
-  const [tab, view] = viewFor(location.hash.replace(/^#\//, "").split("/"));
+  const parts = location.hash.replace(/^#\//, "").split("/");
+  const [tab, view] = viewFor(parts);
   for (const button of tabs) {
     const chosen = button.dataset.tab === tab;
     button.setAttribute("aria-selected", String(chosen));
@@ -48,11 +50,12 @@ function show(isFirst) {
   const held = focused && target.contains(focused) && focused.id;
   if (view) {
     // The lists are kept, so that going back finds the search as it was left.
-    const keep = [classesView, featuresView, decisionsView, mapView].includes(view);
+    const keep = [classesView, featuresView, decisionsView, mapView, ...Object.values(extraViews)].includes(view);
     if (keep && !kept.has(view)) kept.set(view, view());
     target.replaceChildren(...(keep ? kept.get(view) : view()).flat(Infinity).filter((node) => node instanceof Node));
   }
   const heading = target.querySelector("h2");
+  document.dispatchEvent(new CustomEvent("shown", { detail: parts }));
   document.title = tab === "overview" ? title : `${heading.textContent} – ${title}`;
   if (isFirst) return;
   // A control that was used, such as a choice of classes, keeps the focus though it was made anew.

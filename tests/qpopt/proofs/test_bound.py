@@ -13,7 +13,7 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.proofs.bound import KINDS, bound
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.params import ProofParams, RootParams, Stage
-from qpopt.proofs.phases import Root
+from qpopt.proofs.phases.bounding import Root
 from tests.awkward import awkward_instances
 from tests.brute_force import brute_force, just_below
 

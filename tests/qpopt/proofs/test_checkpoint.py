@@ -100,10 +100,13 @@ def test_a_start_with_a_poor_assignment_can_be_continued(tmp_path):
 class InterruptedAtNewLine:
     """Ctrl-C at the first line of the phases of a proof that is not among those seen before."""
 
-    files = ("proofs/phases.py", "proofs/driver.py", "proofs/record.py", "control/incumbent.py")
+    files = (
+        "phases/bounding.py", "phases/branching.py", "phases/small_parts.py", "phases/searching.py",
+        "proofs/driver.py", "proofs/record.py", "control/incumbent.py",
+    )  # fmt: skip
     phases = (
-        "__call__", "narrow", "_improve", "_take_apart", "offer", "add", "begin_anew", "close",
-        "split",
+        "__call__", "narrow", "set_aside", "_improve", "_tell", "_take_apart", "offer", "add",
+        "begin_anew", "close", "split",
     )  # fmt: skip
 
     def __init__(self, seen):
@@ -134,7 +137,9 @@ def test_an_interruption_at_any_line_loses_nothing(tmp_path, monkeypatch, redund
         for selection in all_selections(instance)
     }
     second = np.array(sorted(values, key=values.get)[-2])
-    monkeypatch.setattr("qpopt.proofs.phases.search", lambda known, _: known.judge(second))
+    monkeypatch.setattr(
+        "qpopt.proofs.phases.searching.search", lambda known, _: known.judge(second)
+    )
     compile_loops()  # what a first solve does before it is one
     seen = set()
     interrupted = True

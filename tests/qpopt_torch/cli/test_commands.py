@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import qpopt_torch
 from qpopt.cli.runner import BAD_USE
 from qpopt_torch.cli.app import COMMANDS, main
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.studio.launch import Opened
 from tests.qpopt_torch.cli.conftest import NETWORK
 
 GREY = {"mean": (0.5,) * 3, "std": (0.5,) * 3}
@@ -142,6 +144,23 @@ def test_steer(made, tmp_path, capsys):
     assert 0 < float(moved) < 0.01
     assert main([*command, *wishes]) == BAD_USE
     assert "holds a model; --force replaces it" in capsys.readouterr().err
+
+
+def test_studio(made, tmp_path, capsys, monkeypatch):
+    images, model = made
+    seen = []
+
+    def look(opened):
+        with urlopen(opened.address) as page:
+            seen.append(page.read().decode())
+        opened.close()
+
+    monkeypatch.setattr(Opened, "wait", look)
+    arguments = ["--data", str(images), "--out", str(tmp_path / "kept"), "--no-browser", "--quiet"]
+    assert main(["studio", str(model), *arguments, "--title", "Red & blue"]) == 0
+    assert "127.0.0.1" in capsys.readouterr().out
+    assert "<title>Red &amp; blue</title>" in seen[0]
+    assert (tmp_path / "kept" / "studio.json").exists()
 
 
 def test_export(made, tmp_path, capsys):

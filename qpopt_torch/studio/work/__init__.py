@@ -1,0 +1,1 @@
+"""The processes that work for the studio, and what they work on."""

@@ -1,0 +1,69 @@
+"""The page of the studio in a headless browser, used as a person would."""
+
+import pytest
+
+from tests.qpopt_torch.readable import NAMES
+
+
+@pytest.fixture
+def tab(browser, opened):
+    """Return a function that opens a tab of the studio; what goes wrong in it fails the test."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    problems = []
+
+    def open_(view):
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", lambda dialog: dialog.accept("red eye"))
+        page.goto(f"{opened.address}#/{view}")
+        return page
+
+    yield open_
+    context.close()
+    assert problems == []
+
+
+def test_find_a_feature_exclude_it_solve_compare_undo_and_take_it_along(tab, opened):
+    page, other = tab("feature/1"), tab("steer")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_text("among the demands").wait_for()
+    page.get_by_role("button", name="Exclude").click()
+    # Another tab sees it without being asked.
+    other.get_by_text("Exclude red eye").wait_for()
+    other.get_by_role("button", name="Solve", exact=True).click()
+    other.get_by_text("What changed from “The model”").wait_for()
+    other.get_by_role("row", name="Features out").get_by_text("red eye").wait_for()
+    other.locator("svg.bars").get_by_text("Random").wait_for()
+    # A reload loses nothing.
+    other.reload()
+    other.get_by_text("What changed from “The model”").wait_for()
+    other.get_by_role("button", name="Export").click()
+    other.get_by_role("button", name="As Python").click()
+    other.get_by_text("qpopt_torch.sparsify(").wait_for()
+    with other.expect_download() as taken:
+        other.locator(".chart .take").get_by_text("SVG").dispatch_event("click")
+    assert taken.value.suggested_filename == "qpopt.svg"
+    other.get_by_role("button", name="Compare", exact=True).click()
+    other.get_by_role("tabpanel", name="Compare").get_by_text("Random assignment").wait_for()
+    other.get_by_role("tab", name="Steer").click()
+    other.get_by_role("button", name="Undo").click()
+    steering = other.get_by_role("tabpanel", name="Steer")
+    steering.get_by_text("Exclude red eye").wait_for(state="detached")
+    assert [one.kind for one in opened.studio.session.demands] == ["rename"]
+
+
+def test_names_are_text_and_a_wrong_one_is_said(tab):
+    page = tab("steer")
+    page.get_by_label("First class").select_option(label=NAMES[2])
+    page.get_by_label("Feature", exact=True).fill("no such feature")
+    page.get_by_role("button", name="Require").click()
+    page.get_by_role("alert").get_by_text("There is no feature “no such feature”").wait_for()
+    assert page.locator("main b", has_text="cat").count() == 0
+
+
+def test_a_connection_that_is_lost_is_said(tab, opened):
+    page = tab("steer")
+    page.get_by_role("button", name="Undo").wait_for()
+    page.route("**/act", lambda route: route.abort())
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.get_by_role("alert").get_by_text("does not answer").wait_for()
