@@ -26,6 +26,9 @@ CHILD = (sys.executable, "-m", "qpopt.proofs.parallel.child")
 PAUSE = 0.2
 """Seconds between two looks at the clock."""
 
+ALONE = 2.0
+"""Seconds for which there are no processes: to start one takes as long."""
+
 
 class ParallelTree:
     """The parts of the selections that may still hold something better.
@@ -82,6 +85,10 @@ class ParallelTree:
     def run(self, stop: Callable[[], bool]) -> None:
         """Go on until nothing better is left within the gap, or `stop` says so."""
         incumbent = self._incumbent
+        together = incumbent.clock.seconds + ALONE
+        self._tree.run(lambda: stop() or incumbent.clock.seconds >= together)
+        if self._done() or incumbent.proven or stop():
+            return
         self._over = False
         try:
             self._begin()

@@ -30,6 +30,11 @@ def instance():
     return generate(14, 5, 5, 2, structure="clustered", seed=2)
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(parallel_tree, "ALONE", 0.0)
+
+
 def tree_of(instance, n_processes=2):
     incumbent = Incumbent(instance, Limits(gap=0.0))
     node = Node(instance, np.arange(instance.n_features), np.zeros(0, dtype=np.int64))
@@ -68,7 +73,7 @@ def test_without_any_process_it_goes_on_alone(instance, monkeypatch):
     assert incumbent.objective == pytest.approx(brute_force(instance).objective)
 
 
-def test_an_interruption_leaves_everything_open(instance):
+def test_an_interruption_leaves_everything_open(instance, monkeypatch):
     incumbent, tree = tree_of(instance)
 
     def interrupt():
@@ -88,5 +93,15 @@ def test_an_interruption_leaves_everything_open(instance):
                 if set(part.included) <= set(selection) <= {*part.included, *part.free}
             ]
             assert part.bound >= z - 1e-9
+    monkeypatch.setattr(parallel_tree, "ALONE", 60.0)
     tree.run(lambda: False)
     assert incumbent.objective == pytest.approx(brute_force(instance).objective)
+
+
+def test_what_is_quickly_done_needs_no_process(instance, monkeypatch):
+    monkeypatch.setattr(parallel_tree, "ALONE", 60.0)
+    monkeypatch.setattr(ParallelTree, "_begin", None)
+    incumbent, tree = tree_of(instance)
+    tree.run(lambda: False)
+    assert tree.parts == ()
+    assert incumbent.bound == pytest.approx(brute_force(instance).objective)
