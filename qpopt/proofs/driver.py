@@ -16,6 +16,7 @@ from qpopt.control.incumbent import Incumbent
 from qpopt.errors import InvalidCertificate, InvalidFile
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.distributed.cluster_tree import ClusterTree
+from qpopt.proofs.parallel.parallel_tree import ParallelTree
 from qpopt.proofs.params import ProofParams, Share
 from qpopt.proofs.record import Record, RecordedPart
 from qpopt.proofs.resuming.checkpoint import Checkpoint
@@ -71,7 +72,7 @@ class Proof:
         self.incumbent = incumbent
         self.params = params
         self.root: RootBound | None = None
-        self.tree: Tree | ClusterTree | None = None
+        self.tree: Tree | ParallelTree | ClusterTree | None = None
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
         self.aside: tuple[Part, ...] = ()

@@ -37,6 +37,15 @@ def structural_grounding(weights: Tensor, attributes: Tensor, n_pairs: int = 25)
         What people say of the classes, classes × attributes.
     n_pairs
         How many class pairs count.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from qpopt_torch.metrics import structural_grounding
+    >>> attributes = torch.tensor([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    >>> alike = torch.tensor([[1.0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]])
+    >>> structural_grounding(alike, attributes, n_pairs=1)
+    50.0
     """
     truth = _cosines(attributes)
     model = _cosines(weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import torch
@@ -21,8 +21,14 @@ from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import Features, observe, run, unwrap, watch
-from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, checked_bins
+from qpopt_torch.statistics.accumulator import (
+    Accumulator,
+    FeatureScale,
+    check_memory,
+    checked_bins,
+)
 from qpopt_torch.statistics.checkpoint import EVERY, PassCheckpoint
+from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 from qpopt_torch.statistics.statistics import Statistics
 
 
@@ -37,6 +43,7 @@ def collect(
     received: list[tuple[Tensor, Tensor]] | None = None,
     checkpoint: AnyPath | None = None,
     every: int = EVERY,
+    precision: Precision = "auto",
     progress: bool = True,
 ) -> Statistics:
     """Collect the statistics of the features of a model in one pass over the data.
@@ -68,6 +75,9 @@ def collect(
         that does not shuffle, or a list. The file is deleted at the end.
     every
         Batches between two saves.
+    precision
+        In which the network runs: `float32`, `bfloat16`, or `auto`: bfloat16 on a GPU that has it.
+        What is added up is float64 in any case.
     progress
         Whether to show a progress bar on a terminal.
 
@@ -102,6 +112,7 @@ def collect(
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise InvalidArgument(f"every must be a whole number of at least 1, not {every!r}.")
         check_known_order(loader)
+    casting = partial(autocasting, checked_precision(precision))
     begun: Iterable[Any] = ()
     first: Features | None = None
     beginning = ""
@@ -116,7 +127,8 @@ def collect(
             return None
         found = head_of(core, x, head)
         checked_class_names(names, found.n_classes)
-        with observe(core, found) as first:
+        check_memory(bins, found.n_classes, found.n_features)
+        with observe(core, found) as first, casting(x.device):
             _run(core, x, first, 0)
         beginning = digest(x) if ranks.active() or checkpoint is not None else ""
         return found, FeatureScale.of(first.features), beginning
@@ -148,6 +160,7 @@ def collect(
                 "the first batch": beginning,
                 "the number of batches": batch_count(loader),
                 "bins": bins,
+                "precision": precision,
             }
             kept = PassCheckpoint(checkpoint, every, identity)
             done = kept.resume(sums)
@@ -163,7 +176,8 @@ def collect(
             )
             for number, (x, y) in enumerate(reading, done):
                 if number or len(x) < len(first.features):
-                    _run(core, x, seen, number)
+                    with casting(x.device):
+                        _run(core, x, seen, number)
                 else:
                     seen.features, seen.maps = first.features, first.maps
                 grid = found.layout is None or found.layout.is_grid(seen.maps, x)
