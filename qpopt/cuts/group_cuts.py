@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.overlap import OverlapCut, overlap_cut, size_of_multipliers
+from qpopt.cuts.overlap import OverlapCut, overlap_cut
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
 Vector = NDArray[np.float64]
@@ -54,6 +54,14 @@ class Group(NamedTuple):
         if self.feature in included:
             return Group(self.classes, self.share, self.given, self.given_sigma)
         return Group(self.classes, self.share, self.thresholds, self.sigma)
+
+
+def size_of_multipliers(thresholds: Vector, sigma: float, n_taken: int) -> float:
+    """Return what the multipliers of a cut add up to where so many features are taken.
+
+    They may be far larger than what is left of their sum, and rounding is relative to them.
+    """
+    return n_taken * (float(np.abs(thresholds).sum()) + sigma * len(thresholds) ** 2)
 
 
 class GroupCut(NamedTuple):

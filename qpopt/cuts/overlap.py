@@ -65,14 +65,6 @@ def overlap_cut(
     return OverlapCut(classes, thresholds, sigma, constant, gains)
 
 
-def size_of_multipliers(thresholds: Vector, sigma: float, n_taken: int) -> float:
-    """Return what the multipliers of a cut add up to where so many features are taken.
-
-    They may be far larger than what is left of their sum, and rounding is relative to them.
-    """
-    return n_taken * (float(np.abs(thresholds).sum()) + sigma * len(thresholds) ** 2)
-
-
 def best_overlap(A: Vector, classes: tuple[int, ...], weight: Vector, k: int) -> OverlapCut:
     """Return the strongest cut for some classes at a fractional selection.
 

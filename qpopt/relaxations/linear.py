@@ -23,15 +23,8 @@ from numpy.typing import NDArray
 
 from qpopt.control.limits import Clock, Limits
 from qpopt.cuts.cliques import violated_cliques
-from qpopt.cuts.group_cuts import Group
-from qpopt.cuts.overlap import (
-    OverlapCut,
-    OverlapParams,
-    best_overlap,
-    crowded_groups,
-    shares,
-    size_of_multipliers,
-)
+from qpopt.cuts.group_cuts import Group, size_of_multipliers
+from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
 from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
