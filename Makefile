@@ -12,12 +12,12 @@ setup: $(READY)
 
 $(READY): setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing PyTorch, the solvers and tools into $(VENV); this takes some minutes."
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --editable '.[all,torch,dev]'
+	@echo "Installing PyTorch, the solvers and tools into $(VENV), nowhere else. This takes some minutes, once."
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python .ci/install.py all,torch,dev
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python examples/birds_demo.py --report demo/report.html
+	$(BIN)/python examples/01_drawn_birds.py --report demo/report.html
 
 # The small suite on all installed solvers; started again, it goes on where it stopped.
 bench: $(READY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -56,3 +57,18 @@ def test_one_that_is_there_is_used(run, user):
 def test_without_root_it_is_required_all_the_same(run):
     (make,) = run("apt-get", user="1000")
     assert make.strip() == "make test browser=required"
+
+
+def test_how_far_an_installation_is_can_be_told():
+    told = runpy.run_path(str(ROOT / ".ci" / "install.py"))
+    stage, before = told["stage"], told["installed"]()
+    assert stage("", before) == "1 of 3: preparing"
+    log = (
+        "Obtaining file:///here\nCollecting numpy>=1.26 (from qpopt==1)\n  Downloading numpy.whl\n"
+    )
+    assert stage(log, before) == "2 of 3: fetching, 2 packages so far, now numpy>=1.26"
+    log += "Processing /wheels/torch-2.6-cp311.whl (from qpopt==1)\n"
+    assert stage(log, before) == "2 of 3: fetching, 3 packages so far, now torch-2.6-cp311.whl"
+    log += "Installing collected packages: numpy, torch, rich\n"
+    assert stage(log, before - 2) == "3 of 3: unpacking, 2 of 3 packages"
+    assert stage(log, before - 9) == "3 of 3: unpacking, 3 of 3 packages"

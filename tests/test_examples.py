@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -14,8 +15,11 @@ import pytest
 from PIL import Image
 from torch.utils.data import DataLoader
 
+import qpopt
 import qpopt_torch
+from tests.notebooks import run as run_notebook
 from tests.qpopt_torch.small import cnn, sparse
+from tests.reported import Reported
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STUBS = {
@@ -39,19 +43,24 @@ STUBS = {
             get_model_file_path = staticmethod(str)
         """,
 }
-"""A small network under the names of the large one that examples/birds.py asks for."""
+"""A small network under the names of the large one that examples/05_real_birds.py asks for."""
 
 
-def run(name, *arguments, path=()):
+def run(name, *arguments):
     """Run an example in a process of its own."""
-    roots = [*path, EXAMPLES.parent]
     return subprocess.run(
         [sys.executable, str(EXAMPLES / name), *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots))},
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent)},
         capture_output=True,
         text=True,
         timeout=300,
     )
+
+
+@pytest.fixture
+def reported(request, monkeypatch, capsys):
+    """What examples report on, and the claims of their reports."""
+    return Reported(request, monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -81,10 +90,36 @@ def birds(tmp_path):
     return tmp_path
 
 
-def test_digits(tmp_path):
-    done = run("digits.py", "--epochs", 1, "--report", tmp_path / "new" / "digits.html")
-    assert done.returncode == 0, done.stderr
-    dense, sparse, proof, table, _ = done.stdout.split("\n\n")
+def test_drawn_birds(reported, tmp_path):
+    few = ("--epochs", 1, "--fine-tuning", 1, "--pictures", 4, "--time-limit", 1)
+    path = tmp_path / "new" / "birds.html"
+    stages, lines = reported.run("01_drawn_birds.py", *few, "--report", path).strip().split("\n\n")
+    assert [line.split("  ")[0] for line in stages.splitlines()] == [
+        "draw birds",
+        "train the network",
+        "select and fine-tune",
+        "measure",
+        "write the report",
+        "all together",
+    ]
+    told = [line.split(" ")[0] for line in lines.splitlines()]
+    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
+    assert "Drawn birds" in path.read_text()
+
+
+@pytest.mark.slow
+def test_the_report_of_drawn_birds_is_true(reported, tmp_path):
+    """A network that saw little has features of no size, whose sums no rounding survives."""
+    some = ("--epochs", 5, "--fine-tuning", 4, "--pictures", 40, "--time-limit", 3)
+    path = tmp_path / "birds.html"
+    reported.run("01_drawn_birds.py", *some, "--report", path)
+    assert reported.hold(path).n_checked > 5000
+
+
+def test_digits(reported, tmp_path):
+    path = tmp_path / "new" / "digits.html"
+    printed = reported.run("02_digits.py", "--epochs", 1, "--time-limit", 1, "--report", path)
+    dense, sparse, proof, table, _ = printed.split("\n\n")
     for told in (dense, sparse):
         assert "Contrastiveness" in told
         assert told.count("higher is better") == 5
@@ -93,7 +128,23 @@ def test_digits(tmp_path):
     features = {tuple(line.split()[1:]) for line in table.splitlines()[1:]}
     assert {len(members) for members in features} == {4}
     assert len(features) == 10
-    assert "Handwritten digits" in (tmp_path / "new" / "digits.html").read_text()
+    assert "Handwritten digits" in path.read_text()
+    reported.hold(path)
+
+
+def test_steering(reported, tmp_path):
+    few = ("--epochs", 1, "--misled", 1, "--pictures", 2, "--seconds", 0.05)
+    lines = reported.run("03_steering.py", *few, "--out", tmp_path / "new").splitlines()
+    assert sum("bias='center'" in line for line in lines) == 6
+    told = [line for line in lines if "% with any background" in line]
+    assert [line[:28].strip() for line in told[:3]] == ["Dense", "Sparse", "20 features excluded"]
+    # What was excluded moves most, so what is left moves less.
+    moves = [float(re.search(r"move by ([\d.]+)", line)[1]) for line in told]
+    assert moves[2] < moves[0]
+    assert "misleading backgrounds" in (tmp_path / "new" / "report.html").read_text()
+    for scheme in ("light", "dark"):
+        assert "<svg" in (tmp_path / "new" / f"steering-{scheme}.svg").read_text()
+    reported.hold(tmp_path / "new" / "report.html")
 
 
 def test_frozen(tmp_path):
@@ -107,25 +158,69 @@ def test_frozen(tmp_path):
         is_train=np.arange(120) % 4 > 0,
     )
     counts = ("--n-select", 8, "--n-per-class", 3, "--time-limit", 1)
-    done = run("frozen.py", tmp_path / "features.npz", *counts)
+    done = run("04_frozen_features.py", tmp_path / "features.npz", *counts)
     assert done.returncode == 0, done.stderr
     lines = [line.rpartition("   ")[::2] for line in done.stdout.splitlines()]
     assert "mlp adapter, 3 of 8 features for every class" in dict(lines)
 
 
-def test_birds(birds, tmp_path):
+def test_real_birds(birds, reported, tmp_path, monkeypatch):
     for name, code in STUBS.items():
         (tmp_path / name).write_text("\n".join(line[8:] for line in code.splitlines()))
+    monkeypatch.syspath_prepend(tmp_path)
     settings = ("--size", 24, "--batch-size", 8, "--dense-epochs", 1, "--epochs", 1)
-    counts = ("--n-select", 6, "--n-per-class", 2)
-    done = run("birds.py", birds, "--out", tmp_path / "out", *settings, *counts, path=[tmp_path])
-    assert done.returncode == 0, done.stderr
-    assert "Red_Finch" in done.stdout
+    counts = ("--n-select", 6, "--n-per-class", 2, "--time-limit", 1)
+    printed = reported.run("05_real_birds.py", birds, "--out", tmp_path / "out", *settings, *counts)
+    assert "Red_Finch" in printed
     assert "Red Finch" in (tmp_path / "out" / "report.html").read_text()
+    reported.hold(tmp_path / "out" / "report.html")
+
+
+LESS = {"EPOCHS": "1", "SPECIES, PICTURES": "4, 8", "SECONDS": "1"}
+
+
+def quick(source):
+    """Return a cell of a notebook with less to do."""
+    for name, value in LESS.items():
+        source = re.sub(rf"^{name} = [\d, ]+\d", f"{name} = {value}", source, flags=re.MULTILINE)
+    return source
+
+
+def shown_by(notebook):
+    """Return what the cells of a notebook show: kinds of output, cell by cell."""
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return [[output["output_type"] for output in cell["outputs"]] for cell in cells]
+
+
+def test_read_a_model(reported):
+    path = EXAMPLES / "07_read_a_model.ipynb"
+    known = {}
+    notebook = run_notebook(path, known, quick)
+    assert shown_by(notebook) == shown_by(json.loads(path.read_text()))
+    reported.hold(known["report"])
+
+
+def test_compare_solvers():
+    path = EXAMPLES / "08_compare_solvers.ipynb"
+    known = {}
+    notebook = run_notebook(path, known, quick)
+    assert shown_by(notebook) == shown_by(json.loads(path.read_text()))
+    assert known["own"].objective <= known["solution"].objective <= known["bound"].value + 1e-9
+    assert qpopt.verify(known["instance"], known["own"])
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_shows_what_it_promises(path):
+    assert path.stat().st_size < 1_000_000
+    notebook = json.loads(path.read_text())
+    assert "You will see" in "".join(notebook["cells"][0]["source"])
+    assert all(shown_by(notebook)), "a cell that shows nothing"
+    assert not any(str(EXAMPLES.parent) in "".join(cell["source"]) for cell in notebook["cells"])
 
 
 @pytest.mark.parametrize(
-    ("name", "contents"), [("birds.py", ("train/", "test/")), ("frozen.py", ("labels", "is_train"))]
+    ("name", "contents"),
+    [("05_real_birds.py", ("train/", "test/")), ("04_frozen_features.py", ("labels", "is_train"))],
 )
 @pytest.mark.parametrize("given", [(), ("nowhere",)])
 def test_without_data_an_example_says_what_it_needs(name, contents, given, refused):
@@ -136,42 +231,7 @@ def test_without_data_an_example_says_what_it_needs(name, contents, given, refus
 
 def test_a_file_that_lacks_something_is_named(tmp_path, refused):
     np.savez(tmp_path / "features.npz", features=np.zeros((4, 3)))
-    assert "lacks is_train, labels" in refused("frozen.py", tmp_path / "features.npz")
-
-
-def test_birds_demo(tmp_path):
-    few = ("--epochs", 1, "--fine-tuning", 1, "--pictures", 4)
-    done = run("birds_demo.py", *few, "--report", tmp_path / "new" / "birds.html")
-    assert done.returncode == 0, done.stderr
-    stages, lines = done.stdout.strip().split("\n\n")
-    assert [line.split("  ")[0] for line in stages.splitlines()] == [
-        "draw birds",
-        "train the network",
-        "select and fine-tune",
-        "measure",
-        "write the report",
-        "all together",
-    ]
-    told = [line.split(" ")[0] for line in lines.splitlines()]
-    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
-    assert "Drawn birds" in (tmp_path / "new" / "birds.html").read_text()
-
-
-def test_steering(tmp_path):
-    few = ("--epochs", 1, "--misled", 1, "--pictures", 2, "--seconds", 0.05)
-    done = run("steering.py", *few, "--out", tmp_path / "new")
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert sum("bias='center'" in line for line in lines) == 6
-    told = [line for line in lines if "% with any background" in line]
-    assert [line[:28].strip() for line in told[:3]] == ["Dense", "Sparse", "20 features excluded"]
-    # What was excluded moves most, so what is left moves less.
-    moves = [float(re.search(r"move by ([\d.]+)", line)[1]) for line in told]
-    assert moves[2] < moves[0]
-    page = (tmp_path / "new" / "report.html").read_text()
-    assert "misleading backgrounds" in page
-    for scheme in ("light", "dark"):
-        assert "<svg" in (tmp_path / "new" / f"steering-{scheme}.svg").read_text()
+    assert "lacks is_train, labels" in refused("04_frozen_features.py", tmp_path / "features.npz")
 
 
 @pytest.mark.usefixtures("browser")  # skips where there is no Chromium
@@ -181,7 +241,7 @@ def test_picture(tmp_path):
     model = sparse(cnn(), loader)
     model.report(tmp_path / "birds.html", loader, class_names=birds.class_names, progress=False)
     pair = birds.class_names[:2]
-    done = run("picture.py", tmp_path / "birds.html", *pair, "--out", tmp_path / "new")
+    done = run("06_picture.py", tmp_path / "birds.html", *pair, "--out", tmp_path / "new")
     assert done.returncode == 0, done.stderr
     shades = {}
     for scheme in ("light", "dark"):
@@ -193,4 +253,4 @@ def test_picture(tmp_path):
 
 
 def test_a_picture_of_no_report_is_refused(tmp_path, refused):
-    assert "there is no file" in refused("picture.py", tmp_path / "nothing.html", "one", "two")
+    assert "there is no file" in refused("06_picture.py", tmp_path / "nothing.html", "one", "two")

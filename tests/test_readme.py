@@ -38,4 +38,3 @@ def test_the_blocks_run_in_order(tmp_path, monkeypatch):
     assert np.array_equal(
         qpopt.Solution.load("solution.json").selection, known["solution"].selection
     )
-    assert known["SciPy"]().name == "scipy"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from math import pi
 from typing import Any
 
 from benchmarks.errors import BenchmarkError
@@ -22,6 +23,8 @@ COLOURS = (
     "#a0a020",
 )
 """One a configuration, beside different dashes, so that the lines tell apart without colours."""
+INNER = 0.25
+"""Where the worst method of an axis lies in a radar plot; the best lies at 1."""
 DASHES = ("solid", "dashed", "dashdot", "dotted")
 
 
@@ -77,6 +80,52 @@ def integral_plot(integrals: Mapping[str, float]) -> str:
     return _figure(draw, legend=False)
 
 
+def radar_plot(
+    names: Sequence[str], series: Mapping[str, Sequence[float]], less: Sequence[bool]
+) -> str:
+    """Draw several figures of every method on axes around a point.
+
+    Parameters
+    ----------
+    names
+        Of the axes.
+    series
+        One value an axis for every method.
+    less
+        Whether less is better on an axis. Better is always farther out.
+    """
+    columns = list(zip(*series.values(), strict=True))
+    angles = [2 * pi * i / len(names) for i in range(len(names))]
+
+    def place(value: float, axis: int) -> float:
+        low, high = min(columns[axis]), max(columns[axis])
+        share = 1.0 if high == low else (value - low) / (high - low)
+        return INNER + (1 - INNER) * (1 - share if less[axis] and high > low else share)
+
+    def draw(axes: Any) -> None:
+        for i, (method, values) in enumerate(series.items()):
+            radii = [place(value, axis) for axis, value in enumerate(values)]
+            around = [*angles, angles[0]], [*radii, radii[0]]
+            axes.plot(*around, label=method, **_style(i))
+            axes.fill(*around, color=COLOURS[i % len(COLOURS)], alpha=0.06)
+        ends = [
+            sorted(column, reverse=smaller) for column, smaller in zip(columns, less, strict=True)
+        ]
+        labels = [
+            f"{name}\n{values[0]:.1f} → {values[-1]:.1f}"
+            for name, values in zip(names, ends, strict=True)
+        ]
+        axes.set_theta_offset(pi / 2)
+        axes.set_theta_direction(-1)
+        axes.set_xticks(angles, labels)
+        axes.tick_params(axis="x", pad=14)
+        axes.set_ylim(0, 1.02)
+        axes.set_yticks([INNER, (1 + INNER) / 2, 1], [])
+        axes.spines["polar"].set_visible(False)
+
+    return _figure(draw, polar=True)
+
+
 def _plain_numbers(axis: Any) -> None:
     """Write 0.01 and 100 instead of powers of ten, and only at round values."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -93,7 +142,7 @@ def _style(i: int) -> dict[str, Any]:
     }
 
 
-def _figure(draw: Callable[[Any], None], *, legend: bool = True) -> str:
+def _figure(draw: Callable[[Any], None], *, legend: bool = True, polar: bool = False) -> str:
     """Draw into a figure of its own, without any display and without a date."""
     try:
         from matplotlib import rc_context
@@ -114,9 +163,9 @@ def _figure(draw: Callable[[Any], None], *, legend: bool = True) -> str:
     }
     stream = io.StringIO()
     with rc_context(settings):
-        figure = Figure(figsize=SIZE, layout="constrained")
+        figure = Figure(figsize=(SIZE[0], SIZE[0] / 1.6) if polar else SIZE, layout="constrained")
         FigureCanvasSVG(figure)
-        axes = figure.add_subplot()
+        axes = figure.add_subplot(polar=polar)
         axes.set_axisbelow(True)
         draw(axes)
         if legend:

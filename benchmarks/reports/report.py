@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.reports import plots
+from benchmarks.reports.page import render, write
 from benchmarks.reports.statistics import (
     Summary,
     by_config,
@@ -24,9 +25,7 @@ from benchmarks.reports.statistics import (
 )
 from benchmarks.runs.rows import Row, RowFile
 from benchmarks.runs.run import ROWS
-from qpopt.io import replacing
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
 MOMENTS = 60
 FIRST_MOMENT = 0.01
 
@@ -88,10 +87,10 @@ def write_report(out: Path) -> tuple[Path, Path]:
     content = report_content(rows, out / "traces")
     (out / "plots").mkdir(exist_ok=True)
     for name, svg in content["plots"].items():
-        _write(out / "plots" / f"{name}.svg", svg)
+        write(out / "plots" / f"{name}.svg", svg)
     markdown, html = out / "report.md", out / "report.html"
-    _write(markdown, _render("report.md.j2", content))
-    _write(html, _render("report.html.j2", content))
+    write(markdown, render("report.md.j2", content))
+    write(html, render("report.html.j2", content))
     return markdown, html
 
 
@@ -213,24 +212,3 @@ def _pairs(versions: str) -> list[str]:
 
 def _all(values: Any) -> str:
     return ", ".join(dict.fromkeys(values))
-
-
-def _render(template: str, content: dict[str, Any]) -> str:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise BenchmarkError("The report needs jinja2: pip install 'qpopt[bench]'") from None
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=template.endswith(".html.j2"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
-    return environment.get_template(template).render(content)
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as stream:
-        stream.write(text.encode())

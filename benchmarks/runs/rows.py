@@ -109,21 +109,14 @@ class RowFile:
                 f"Another process is writing to {self.path}; wait for it or use another folder."
             ) from None
         with lock:
-            self._mend()
+            mend(self.path)
             yield
 
     def append(self, row: Row) -> None:
         """Write one row to the end, in one piece."""
         new = not self.path.exists() or self.path.stat().st_size == 0
         text = (_line(COLUMNS) if new else "") + _line([_cell(v) for v in asdict(row).values()])
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            content = text.encode()
-            while content:
-                content = content[os.write(descriptor, content) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        append_text(self.path, text)
 
     def read(self) -> list[Row]:
         """Return all complete rows, the last one of every run, in the order of their writing.
@@ -133,10 +126,7 @@ class RowFile:
         BenchmarkError
             If the file has other columns than those of this version, or a bad cell.
         """
-        if not self.path.exists():
-            return []
-        text = self.path.read_text(encoding="utf-8")
-        text = text[: text.rfind("\n") + 1]
+        text = complete_text(self.path)
         reader = csv.DictReader(io.StringIO(text))
         if text and reader.fieldnames != COLUMNS:
             raise BenchmarkError(
@@ -158,12 +148,32 @@ class RowFile:
                 f"{self.path} has a bad row for {record.get('key')!r}: {error}."
             ) from None
 
-    def _mend(self) -> None:
-        if self.path.exists():
-            content = self.path.read_bytes()
-            complete = content.rfind(b"\n") + 1
-            if complete < len(content):
-                os.truncate(self.path, complete)
+
+def append_text(path: Path, text: str) -> None:
+    """Write whole lines to the end of a file, in one piece, and force them to disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        content = text.encode()
+        while content:
+            content = content[os.write(descriptor, content) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def complete_text(path: Path) -> str:
+    """Return the lines of a file without one that was cut short; nothing if there is no file."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return text[: text.rfind("\n") + 1]
+
+
+def mend(path: Path) -> None:
+    """Drop a last line that was cut short."""
+    if path.exists():
+        content = path.read_bytes()
+        complete = content.rfind(b"\n") + 1
+        if complete < len(content):
+            os.truncate(path, complete)
 
 
 def _line(cells: list[str]) -> str:

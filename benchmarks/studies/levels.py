@@ -33,7 +33,7 @@ from qpopt_torch import (
     sparsify,
     train_dense,
 )
-from qpopt_torch.metrics.parts import auroc
+from qpopt_torch.metrics.birds.parts import auroc
 from qpopt_torch.network.local_network import local_network
 from qpopt_torch.sparse.sets.answers import answers_of
 from qpopt_torch.sparse.sets.scores import SCORES

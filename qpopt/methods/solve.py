@@ -63,7 +63,8 @@ def solve(
         Seed of everything random. The same seed gives the same solution on the same machine,
         unless a time limit is reached or a solver uses several threads.
     threads
-        How many threads to use; None leaves it to the solver.
+        How many threads to use; None leaves it to the solver. `projected` branches in as many
+        processes.
     start
         A solution to start from: a Solution, a selection, or a pair of selection and assignment.
     progress

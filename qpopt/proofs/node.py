@@ -64,6 +64,11 @@ class Node:
         return Part(self.free, self.included, self.bound)
 
     @property
+    def start(self) -> SemidefiniteRelaxation | None:
+        """The iterate to go on from, if there is one."""
+        return self.semidefinite or self._parent
+
+    @property
     def sub(self) -> Subproblem:
         """The problem that is left."""
         if self._sub is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from numpy.typing import ArrayLike
@@ -26,6 +28,8 @@ class WeightedHead(SparseHead):
     trained
         Whether mean and standard deviation are trained with the network.
     """
+
+    adds_up: ClassVar[bool] = False
 
     weights: Tensor
     bias: Tensor

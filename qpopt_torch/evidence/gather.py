@@ -16,12 +16,12 @@ from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
-from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.evidence.pictures import ToImage, heat_limits
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.metrics.alignment import birds_of
+from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
-from qpopt_torch.metrics.parts import part_alignment
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -117,11 +117,7 @@ class Evidence:
         the heat of one feature is comparable between images.
         """
         maps = [sample.maps for sample in self.samples.values() if sample.maps is not None]
-        if not maps:
-            return None
-        flat = np.concatenate([m.reshape(len(m), -1) for m in maps], axis=1).astype(np.float64)
-        low, high = np.quantile(flat, 0.5, axis=1), np.quantile(flat, 0.998, axis=1)
-        return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
+        return heat_limits(maps) if maps else None
 
 
 def standard_units(model: SparseClassifier, seen: Features) -> NDArray[np.float64]:

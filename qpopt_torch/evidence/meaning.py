@@ -14,21 +14,17 @@ from torch.utils.data import DataLoader
 from qpopt_torch.data.batches import batches, to_model
 from qpopt_torch.data.drawn_birds import DrawnBirds
 from qpopt_torch.metrics.alignment import RecognisedParts
-from qpopt_torch.metrics.causal import (
+from qpopt_torch.metrics.birds.causal import (
     BackgroundIndependence,
     FeatureEffect,
     background_independence,
     feature_effects,
-    intervene,
     single_deletion,
 )
-from qpopt_torch.metrics.parts import (
-    PartAlignment,
-    Pointing,
-    TwinContrast,
-    pointing,
-    twin_contrasts,
-)
+from qpopt_torch.metrics.birds.interventions import intervene
+from qpopt_torch.metrics.birds.parts import PartAlignment
+from qpopt_torch.metrics.birds.pointing_game import Pointing, pointing
+from qpopt_torch.metrics.birds.twins import TwinContrast, twin_contrasts
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 BATCH = 64

@@ -7,7 +7,7 @@ from typing import Any
 
 from qpopt_torch.data.class_names import class_number
 from qpopt_torch.errors import ModelError
-from qpopt_torch.metrics.parts import PartAlignment
+from qpopt_torch.metrics.birds.parts import PartAlignment
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 
@@ -22,6 +22,11 @@ class Names:
         Names of the classes.
     loader
         A loader whose data set may know the names of its classes; the last resort but numbers.
+
+    Raises
+    ------
+    ModelError
+        If the names do not fit, or the model weighs features: whatever is explained adds them up.
     """
 
     def __init__(
@@ -30,6 +35,11 @@ class Names:
         class_names: Sequence[str] | None = None,
         loader: Iterable[Any] | None = None,
     ) -> None:
+        if not model.sparse_head.adds_up:
+            raise ModelError(
+                "Explanations and reports add features up, but this model weighs them; evaluate "
+                "measures it."
+            )
         n_classes = model.head.n_classes
         data = getattr(loader, "dataset", None)
         known = getattr(data, "class_names", getattr(data, "classes", None))

@@ -85,6 +85,13 @@ def small_maps(maps: Tensor, side: int = MAP_SIDE) -> NDArray[np.float16]:
     return maps.clamp(-6e4, 6e4).half().numpy()
 
 
+def heat_limits(maps: Sequence[NDArray[np.float16]]) -> NDArray[np.float64]:
+    """Return medians and near maxima of features over some maps: where heat begins and ends."""
+    flat = np.concatenate([m.reshape(len(m), -1) for m in maps], axis=1).astype(np.float64)
+    low, high = np.quantile(flat, 0.5, axis=1), np.quantile(flat, 0.998, axis=1)
+    return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
+
+
 def _pixels(image: Any) -> NDArray[np.uint8]:
     """Return an array or a PIL image as uint8, height × width × 3."""
     values = np.asarray(image)

@@ -241,10 +241,10 @@ def explain_decision(
     >>> winner.number == int(sparse(birds[0][0][None]).argmax())
     True
     """
+    names = Names(model, class_names) if evidence is None else evidence.names
     batch, seen = _look(model, x)
     values = standard_units(model, seen)
     sample = Sample.of(0, -1 if label is None else label, values, batch, seen, to_image)
-    names = Names(model, class_names) if evidence is None else evidence.names
     options: dict[str, Any] = {"n_rivals": n_rivals, "shares": model.level_shares}
     return decision_on(sample, model.assignment, names, evidence, **options)
 

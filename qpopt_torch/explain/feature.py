@@ -10,7 +10,7 @@ import numpy as np
 
 from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import ACCENT, INK, NEUTRAL, draw_feature, plain, subplots
+from qpopt_torch.explain.plotting import ACCENT, NEUTRAL, draw_feature, ink, plain, subplots
 from qpopt_torch.metrics.contrastiveness import two_modes
 
 SHOWN, ACROSS = 8, 4
@@ -130,7 +130,7 @@ class FeatureExplanation(Explanation):
             bottom.bar(edges[:-1], counts, widths, below, align="edge", color=colour, label=label)
             below += counts
         at = np.linspace(edges[0], edges[-1], 200)
-        bottom.plot(at, found.density(at) * below.sum() * widths[0], color=INK, label="two modes")
+        bottom.plot(at, found.density(at) * below.sum() * widths[0], color=ink(), label="two modes")
         bottom.set_xlabel("value, in deviations of the dense model", fontsize=8)
         bottom.set_ylabel("samples", fontsize=8)
         bottom.legend(fontsize=7, frameon=False)

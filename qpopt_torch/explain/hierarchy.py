@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.sample import Sample
-from qpopt_torch.explain.plotting import ACCENT, INK, NEUTRAL, plain
+from qpopt_torch.explain.plotting import ACCENT, NEUTRAL, ink, plain
 from qpopt_torch.sparse.sets.depths import Depths
 from qpopt_torch.sparse.sets.level_shares import LevelShares
 
@@ -127,11 +127,11 @@ class Hierarchy:
                 corner = one.depth - 1
                 ends = [corner, corner, one.depth - 0.1], [-one.parent - 0.3, -place, -place]
                 axis.plot(*ends, color=NEUTRAL, linewidth=1)
-            colour = ACCENT if winner in one.ending else INK
+            colour = ACCENT if winner in one.ending else ink()
             axis.text(one.depth, -place, plain(one.text), va="center", fontsize=8, color=colour)
         shown = min(len(rows), ROWS)
         if len(rows) > shown:
-            axis.text(0, -shown, f"and {len(rows) - shown} more rows", fontsize=8, color=INK)
+            axis.text(0, -shown, f"and {len(rows) - shown} more rows", fontsize=8, color=ink())
         axis.set_xlim(-0.2, max(one.depth for one in rows) + 4)
         axis.set_ylim(-shown - 0.5, 0.8)
         axis.set_title("Classes with the same most active feature", fontsize=9, loc="left")

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.evidence.sample import Sample
 
-ACCENT, NEUTRAL, INK = "#d9480f", "#9aa5b1", "#1f2933"
+ACCENT, NEUTRAL = "#d9480f", "#9aa5b1"
+
+
+def ink() -> Any:
+    """Return the colour of text, which a dark style makes light."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["text.color"]
 
 
 def subplots(n_rows: int, n_columns: int, width: float, height: float) -> tuple[Any, Any]:
@@ -43,7 +50,7 @@ def draw_picture(
         axis.imshow(picture.values, extent=extent, interpolation="nearest")
     elif picture.kind == "series":
         for line in picture.values:
-            axis.plot(np.linspace(0, 1, len(line)), line, color=INK, linewidth=1)
+            axis.plot(np.linspace(0, 1, len(line)), line, color=ink(), linewidth=1)
         axis.margins(0, 0.08)
         extent = (0, 1, *axis.get_ylim())
     if heat is None or np.ndim(heat) != {"image": 2, "series": 1}.get(picture.kind):
@@ -80,7 +87,7 @@ def draw_values(
     colours = [ACCENT if value >= 0 else NEUTRAL for value in values]
     bars = axis.barh(places, values, color=colours, height=0.62)
     axis.bar_label(bars, [f"{value:+.2f}" for value in values], padding=3, fontsize=8)
-    axis.axvline(0, color=INK, linewidth=0.8)
+    axis.axvline(0, color=ink(), linewidth=0.8)
     axis.set_yticks(places, [plain(name) for name in names], fontsize=8)
     axis.tick_params(length=0)
     axis.set_xticks([])

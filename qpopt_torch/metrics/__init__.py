@@ -6,12 +6,15 @@ Each metric accumulates: call `update` for every batch, `merge` to add what anot
 
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.metrics.alignment import FeatureAlignment, RecognisedParts
-from qpopt_torch.metrics.causal import (
+from qpopt_torch.metrics.birds.causal import (
     background_independence,
     feature_effects,
-    intervene,
     single_deletion,
 )
+from qpopt_torch.metrics.birds.interventions import intervene
+from qpopt_torch.metrics.birds.parts import PartAlignment, part_alignment
+from qpopt_torch.metrics.birds.pointing_game import pointing
+from qpopt_torch.metrics.birds.twins import twin_contrasts
 from qpopt_torch.metrics.contrastiveness import Contrastiveness
 from qpopt_torch.metrics.correlation import Correlation
 from qpopt_torch.metrics.diversity import Diversity, PlainDiversity
@@ -22,7 +25,6 @@ from qpopt_torch.metrics.explanations.plausibility import Plausibility, Pointing
 from qpopt_torch.metrics.grounding import StructuralGrounding, structural_grounding
 from qpopt_torch.metrics.independence import ClassIndependence
 from qpopt_torch.metrics.metric import Metric
-from qpopt_torch.metrics.parts import PartAlignment, part_alignment, pointing, twin_contrasts
 
 __all__ = [
     "Accuracy",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from qpopt_torch.data.drawn_birds import DrawnBirds
+from qpopt_torch.metrics.birds.parts import PartAlignment, part_alignment
 from qpopt_torch.metrics.metric import GroupMetric, Metric
-from qpopt_torch.metrics.parts import PartAlignment, part_alignment
 
 
 class FeatureAlignment(GroupMetric):

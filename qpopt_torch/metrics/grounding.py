@@ -52,6 +52,15 @@ def structural_grounding(
     ------
     LoaderError
         If there are not either attributes or similarities, or they do not fit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from qpopt_torch.metrics import structural_grounding
+    >>> attributes = torch.tensor([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    >>> alike = torch.tensor([[1.0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]])
+    >>> structural_grounding(alike, attributes, n_pairs=1)
+    50.0
     """
     if (attributes is None) == (similarity is None):
         raise LoaderError("Grounding needs either attributes or similarities of classes.")

@@ -74,6 +74,8 @@ def spread(module: nn.Module, name: str, factor: tuple[int, ...]) -> dict[str, l
 def apply_changes(model: nn.Module, changes: Mapping[str, Mapping[str, list[int]]]) -> None:
     """Change layers in place, and note it in `model.finer_maps`, from which it can be repeated.
 
+    How they were before is in `model.coarser_maps`.
+
     Raises
     ------
     ModelError
@@ -82,21 +84,36 @@ def apply_changes(model: nn.Module, changes: Mapping[str, Mapping[str, list[int]
     known = dict(model.named_modules())
     if missing := [name for name in changes if name not in known]:
         raise ModelError(f"The model ({type(model).__name__}) has no module {missing[0]!r}.")
+    before: Changes = {}
     for name, values in changes.items():
-        module: Any = known[name]
+        module = known[name]
         if "every" in values:
             parent, _, own = name.rpartition(".")
             setattr(model.get_submodule(parent), own, OnGrid(module, **values))
             continue
-        for attribute, value in values.items():
-            before = getattr(module, attribute)
-            setattr(module, attribute, tuple(value) if isinstance(before, tuple) else value[0])
-        if "padding" in values and hasattr(module, "_reversed_padding_repeated_twice"):
-            sides = [side for side in reversed(values["padding"]) for _ in range(2)]
-            module._reversed_padding_repeated_twice = sides
+        before[name] = set_geometry(module, values)
     noting: Any = model
     known_changes = getattr(model, "finer_maps", [])
     noting.finer_maps = [*known_changes, {name: dict(values) for name, values in changes.items()}]
+    # Of several changes of one attribute, the first one knows how it was.
+    first: Changes = getattr(model, "coarser_maps", {})
+    names = dict.fromkeys([*first, *before])
+    noting.coarser_maps = {n: {**before.get(n, {}), **first.get(n, {})} for n in names}
+
+
+def set_geometry(layer: nn.Module, values: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """Give a layer other attributes; return those that it had."""
+    module: Any = layer
+    before: dict[str, list[int]] = {}
+    for attribute, value in values.items():
+        old = getattr(module, attribute)
+        before[attribute] = list(old) if isinstance(old, (tuple, list)) else [old] * len(value)
+        kept = value[0] if isinstance(old, int) else type(old)(value)
+        setattr(module, attribute, kept)
+    if "padding" in values and hasattr(module, "_reversed_padding_repeated_twice"):
+        sides = [side for side in reversed(values["padding"]) for _ in range(2)]
+        module._reversed_padding_repeated_twice = sides
+    return before
 
 
 def _times(values: Any, factor: tuple[int, ...]) -> list[int]:

@@ -21,6 +21,8 @@ from qpopt_torch.statistics.statistics import Statistics
 
 MANIFEST, STATISTICS, INSTANCE = "manifest.json", "statistics.npz", "instance.npz"
 CHECKPOINT, SWEEP = "checkpoint.pt", "sweep.json"
+PASS = "collect.npz"
+"""Of a pass that is going on; what belongs to another one is refused by its own content."""
 OURS = (STATISTICS, INSTANCE, SOLUTION, CHECKPOINT, WEIGHTS, CONFIG, SWEEP)
 """What a pipeline writes; without a manifest nobody knows which call it belongs to."""
 

@@ -17,6 +17,7 @@ from qpopt.preprocessing import check_counts, sharing_advice
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.resuming import unknown_order
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.accuracy import accuracy
@@ -33,7 +34,7 @@ from qpopt_torch.pipeline.arguments import (
     with_finer_maps,
 )
 from qpopt_torch.pipeline.first_look import first_look
-from qpopt_torch.pipeline.run_folder import CHECKPOINT, RunFolder, plain_values
+from qpopt_torch.pipeline.run_folder import CHECKPOINT, PASS, RunFolder, plain_values
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import SOLUTION
 from qpopt_torch.statistics.collect import collect
@@ -162,7 +163,14 @@ def sparsify(
     received: list[tuple[Tensor, Tensor]] | None = (
         [] if isinstance(settings, AdapterTraining) else None
     )
-    collecting = {"head": found, "class_names": names, "received": received, "progress": shown}
+    collecting: dict[str, Any] = {
+        "head": found,
+        "class_names": names,
+        "received": received,
+        "progress": shown,
+    }
+    if folder is not None and received is None and not unknown_order(plain):
+        collecting["checkpoint"] = folder.path / PASS
     statistics = statistics_for(preparing, solving, core, plain, **collecting)
     counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
     ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}

@@ -192,7 +192,7 @@ def drawn(
 ) -> dict[str, Any]:
     """Return samples as the page shows them, with their images and heat maps in so many bytes."""
     for_maps = int(params.maps_share * budget)
-    grid, maps = encode_maps(samples, gallery.heat_range, for_maps, params)
+    grid, maps = encode_maps(samples, list(gallery.samples.values()), for_maps, params)
     described: list[dict[str, Any]] = []
     images: list[Picture] = []
     for place, sample in enumerate(samples):

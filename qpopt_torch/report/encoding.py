@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from qpopt_torch.evidence.pictures import Picture, small_maps
+from qpopt_torch.evidence.pictures import Picture, heat_limits, small_maps
 from qpopt_torch.explain import Sample
 
 TINY = 40
@@ -81,28 +81,33 @@ def _data_uri(pixels: NDArray[np.uint8], side: int, quality: int) -> str:
 
 
 def encode_maps(
-    samples: Sequence[Sample], ranges: NDArray[np.float64] | None, budget: int, params: PageParams
+    samples: Sequence[Sample], scale: Sequence[Sample], budget: int, params: PageParams
 ) -> tuple[tuple[int, ...], list[str]]:
     """Encode the feature maps of samples, as finely as the budget of characters allows.
 
     Returns rows and columns, empty where no map can be shown, and for every sample base64 of
-    features × rows × columns bytes; 0 is the median of the feature and 255 near its maximum.
-    The heat begins and ends at `ranges`, n_select × 2; None where there are no maps.
+    features × rows × columns bytes; 0 is the median of the feature and 255 near its maximum, over
+    the maps of the samples `scale`, averaged down as they are shown: averages spread less.
     """
     kinds = {sample.picture.kind for sample in samples}
     shown = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
     shapes = {sample.maps.shape for sample in samples if sample.maps is not None}
-    if ranges is None or len(shapes) != 1 or len(shape := next(iter(shapes))) != shown + 1:
+    if not scale or len(shapes) != 1 or len(shape := next(iter(shapes))) != shown + 1:
         return (), []
     for side in params.map_sides:
         grid = [min(side, size) for size in shape[1:]]
         if len(samples) * shape[0] * int(np.prod(grid)) * 4 / 3 <= budget:
             break
+
+    def small(sample: Sample) -> NDArray[np.float16]:
+        assert sample.maps is not None
+        return small_maps(torch.from_numpy(sample.maps), side)
+
+    limits = heat_limits([small(sample) for sample in scale])
     texts = []
     for sample in samples:
-        assert sample.maps is not None
-        maps = small_maps(torch.from_numpy(sample.maps), side).astype(np.float64)
-        low, high = (ranges[:, i].reshape(-1, *[1] * shown) for i in (0, 1))
+        maps = small(sample).astype(np.float64)
+        low, high = (limits[:, i].reshape(-1, *[1] * shown) for i in (0, 1))
         level = np.rint(255 * np.clip((maps - low) / (high - low), 0, 1)).astype(np.uint8)
         texts.append(base64.b64encode(level.tobytes()).decode())
     return (level.shape[1:] if shown == 2 else (1, *level.shape[1:])), texts

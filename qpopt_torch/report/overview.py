@@ -54,8 +54,9 @@ def averages(gallery: Evidence) -> dict[str, Any]:
     means = gallery.values.mean(axis=0, dtype=np.float64)
     return {
         "n_samples": len(gallery.values),
-        "least": float(means.min()),
-        "largest": float(means.max()),
+        # Without the sign of a zero that is shown as −0.00.
+        "least": round(float(means.min()), 2) + 0.0,
+        "largest": round(float(means.max()), 2) + 0.0,
     }
 
 

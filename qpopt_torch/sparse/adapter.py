@@ -16,9 +16,9 @@ SLOPE_SAMPLES = 32
 class Adapter(nn.Module):
     """Mixes all features of a network into the selected ones.
 
-    It starts as the plain selection: before training nothing has changed. It works in standard
-    units, so that features of every size are learnt equally fast, and answers in the units of the
-    selected features.
+    It starts as the plain selection, but for what its ReLU cuts off. It works in standard units, so
+    that features of every size are learnt equally fast, and answers in the units of the selected
+    features.
 
     Parameters
     ----------
@@ -30,6 +30,12 @@ class Adapter(nn.Module):
         Width of an additional path with one ReLU layer; 0 for a linear adapter.
     relu
         Whether a mixture below the mean of its feature counts as that mean: then it is on or off.
+
+    Attributes
+    ----------
+    leak
+        What is left of a mixture below that mean while training: what is off from the beginning
+        would never learn to be on.
     """
 
     mean: Tensor
@@ -59,7 +65,7 @@ class Adapter(nn.Module):
             self.linear.weight.zero_()
             self.linear.weight[torch.arange(n_select), self.selection] = 1.0
             self.linear.bias.zero_()
-        self.hidden, self.relu = hidden, relu
+        self.hidden, self.relu, self.leak = hidden, relu, 0.0
         self.mlp: nn.Sequential | None = None
         if hidden:
             last = nn.Linear(hidden, n_select, bias=False)
@@ -123,5 +129,6 @@ class Adapter(nn.Module):
     def forward(self, received: Tensor) -> Tensor:
         """Return … × n_select of … × n_features."""
         mixed = self._mixed(self._standard(received))
-        mixed = mixed.relu() if self.relu else mixed
+        if self.relu:
+            mixed = F.leaky_relu(mixed, self.leak) if self.training else mixed.relu()
         return mixed * self.std[self.selection] + self.mean[self.selection]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -39,7 +39,15 @@ class SparseHead(nn.Module):
         Whether normalised features below 0 count as 0: then a feature is on or off.
     spatial
         Axes of size 1 behind the channels, as a convolution in place of the head would have.
+
+    Attributes
+    ----------
+    leak
+        What is left of a normalised feature below 0 while training a head with `relu`.
     """
+
+    adds_up: ClassVar[bool] = True
+    """Whether a logit is the plain sum of features, as explanations say."""
 
     selection: Tensor
     assignment: Tensor
@@ -70,7 +78,7 @@ class SparseHead(nn.Module):
         self.register_buffer("std", torch.tensor(deviation))
         self.dropout = nn.Dropout(dropout)
         self.adapter = adapter
-        self.relu = relu
+        self.relu, self.leak = relu, 0.0
         self.spatial = spatial
 
     @classmethod
@@ -100,7 +108,9 @@ class SparseHead(nn.Module):
     def normalise(self, features: Tensor) -> Tensor:
         """Return selected features in standard units, as they are added up."""
         standard = (features - self.mean) / self.std
-        return standard.relu() if self.relu else standard
+        if not self.relu:
+            return standard
+        return F.leaky_relu(standard, self.leak) if self.training else standard.relu()
 
     def classify(self, features: Tensor) -> Tensor:
         """Return the logits of selected features."""

@@ -14,6 +14,9 @@ from qpopt_torch.errors import shown
 MOST_BINS = 2**16
 """More bins than any AUROC needs."""
 
+MOST_BYTES = 8e9
+"""Memory that histograms may take; everything else is smaller by the number of bins."""
+
 
 class FeatureScale(NamedTuple):
     """What the first batch fixes for the whole pass.
@@ -46,6 +49,19 @@ def checked_bins(bins: Any) -> int:
             f"bins must be 0, or a whole number from 2 to {MOST_BINS}, not {shown(bins)}."
         )
     return int(bins)
+
+
+def check_memory(bins: int, n_classes: int, n_features: int) -> None:
+    """Raise if the histograms would take more memory than most machines have to spare."""
+    each = torch.int32.itemsize * n_classes * n_features
+    if bins * each > MOST_BYTES:
+        most = int(MOST_BYTES // each)
+        advice = f"use at most {most} bins, or " if most > 1 else ""
+        raise InvalidArgument(
+            f"Histograms of {bins} bins for {n_classes} classes × {n_features} features take "
+            f"{bins * each / 1e9:.1f} GB, more than {MOST_BYTES / 1e9:g} GB; {advice}the "
+            "similarity pearson, which needs none."
+        )
 
 
 class Accumulator:

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from qpopt import InvalidArgument
+from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import batches, begin, nothing_in
+from qpopt_torch.data.batches import batch_count, batches, begin, nothing_in
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.resuming import check_known_order, rest_of
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
 from qpopt_torch.errors import EmptyLoader, ModelError, shown
+from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import Features, observe, run, unwrap, watch
-from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, checked_bins
+from qpopt_torch.statistics.accumulator import (
+    Accumulator,
+    FeatureScale,
+    check_memory,
+    checked_bins,
+)
+from qpopt_torch.statistics.checkpoint import EVERY, PassCheckpoint
+from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 from qpopt_torch.statistics.statistics import Statistics
 
 
@@ -31,6 +41,9 @@ def collect(
     like: Statistics | None = None,
     class_names: Sequence[str] | None = None,
     received: list[tuple[Tensor, Tensor]] | None = None,
+    checkpoint: AnyPath | None = None,
+    every: int = EVERY,
+    precision: Precision = "auto",
     progress: bool = True,
 ) -> Statistics:
     """Collect the statistics of the features of a model in one pass over the data.
@@ -56,6 +69,15 @@ def collect(
     received
         A list that takes features and labels of every batch, on the CPU, so that the network need
         not run again for them.
+    checkpoint
+        A file that keeps what was added up, so that the same call goes on where this one was ended,
+        however abruptly, and ends with the same bits. The loader needs a known order: a DataLoader
+        that does not shuffle, or a list. The file is deleted at the end.
+    every
+        Batches between two saves.
+    precision
+        In which the network runs: `float32`, `bfloat16`, or `auto`: bfloat16 on a GPU that has it.
+        What is added up is float64 in any case.
     progress
         Whether to show a progress bar on a terminal.
 
@@ -64,7 +86,10 @@ def collect(
     ModelError
         If no head can be verified, or a feature is not finite: it names the batch and the layer.
     LoaderError
-        If there are no batches, their labels are wrong, or two ranks read the same samples.
+        If there are no batches, their labels are wrong, two ranks read the same samples, or a
+        checkpoint is asked for and the order of the batches is not known.
+    InvalidArgument
+        If the checkpoint is of another pass.
 
     Examples
     --------
@@ -81,22 +106,32 @@ def collect(
     bins = checked_bins(bins)
     if like is not None and not isinstance(like, Statistics):
         raise InvalidArgument(f"like must be Statistics, not {shown(like)}.")
+    if checkpoint is not None:
+        if received is not None:
+            raise InvalidArgument("A checkpoint keeps no features: leave it or received out.")
+        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+            raise InvalidArgument(f"every must be a whole number of at least 1, not {every!r}.")
+        check_known_order(loader)
+    casting = partial(autocasting, checked_precision(precision))
     begun: Iterable[Any] = ()
     first: Features | None = None
+    beginning = ""
 
     check_sharded(loader)
 
     def prepare_pass() -> tuple[Head, FeatureScale, str] | None:
-        nonlocal begun, first
+        nonlocal begun, first, beginning
         try:
             x, begun = begin(loader, core)
         except EmptyLoader:  # another rank may have batches
             return None
         found = head_of(core, x, head)
         checked_class_names(names, found.n_classes)
-        with observe(core, found) as first:
+        check_memory(bins, found.n_classes, found.n_features)
+        with observe(core, found) as first, casting(x.device):
             _run(core, x, first, 0)
-        return found, FeatureScale.of(first.features), digest(x) if ranks.active() else ""
+        beginning = digest(x) if ranks.active() or checkpoint is not None else ""
+        return found, FeatureScale.of(first.features), beginning
 
     answers = [answer for answer in ranks.on_all(prepare_pass) if answer is not None]
     if not answers:
@@ -117,19 +152,42 @@ def collect(
         device = "cpu" if first.features.device.type == "mps" else first.features.device
         own_scale = FeatureScale(*(values.to(device) for values in scale))
         sums = Accumulator(found.n_classes, own_scale, bins)
+        kept, done = None, 0
+        if checkpoint is not None:
+            identity = {
+                "the model": fingerprint(core),
+                "the head": found.to_dict(),
+                "the first batch": beginning,
+                "the number of batches": batch_count(loader),
+                "bins": bins,
+                "precision": precision,
+            }
+            kept = PassCheckpoint(checkpoint, every, identity)
+            done = kept.resume(sums)
         with observe(core, found) as seen:
             reading = batches(
-                loader, core, found.n_classes, begun=begun, title="collect", progress=progress
+                rest_of(loader, done) if done else loader,
+                core,
+                found.n_classes,
+                begun=None if done else begun,
+                empty=done > 0,
+                title="collect",
+                progress=progress,
             )
-            for number, (x, y) in enumerate(reading):
+            for number, (x, y) in enumerate(reading, done):
                 if number or len(x) < len(first.features):
-                    _run(core, x, seen, number)
+                    with casting(x.device):
+                        _run(core, x, seen, number)
                 else:
                     seen.features, seen.maps = first.features, first.maps
                 grid = found.layout is None or found.layout.is_grid(seen.maps, x)
                 sums.add(seen.features, y, seen.maps, grid=grid)
                 if received is not None:
                     received.append((seen.features.float().cpu(), y.cpu()))
+                if kept is not None:
+                    kept.after(number + 1, sums)
+        if kept is not None:
+            kept.done()
         return Statistics.of(sums, names, found)
 
     parts = [part for part in ranks.on_all(whole_pass) if part is not None]

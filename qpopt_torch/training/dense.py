@@ -78,8 +78,10 @@ def train_dense(
         if finer is not None:
             refine(core, found, x, **finer)
     following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
+    dropout = DROPOUT if isinstance(settings, PartialTraining) else settings.dropout
+    kind: dict[str, Any] = {n: getattr(settings, n) for n in ("norms", "grids", "smoothing")}
+    objective = TrainingObjective(core, found, settings.beta, dropout, **kind)
     if isinstance(settings, PartialTraining):
-        objective = TrainingObjective(core, found, settings.beta, DROPOUT, settings.norms)
         sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
         return tune(objective, loader, settings, **sources, **following)
     own = set(found.modules(core)[0].parameters())
@@ -89,6 +91,6 @@ def train_dense(
         {"params": [p for p in trainable if p in own], "lr": settings.head_lr},
     ]
     groups = [group for group in groups if group["params"]]
-    objective = TrainingObjective(core, found, settings.beta, settings.dropout, settings.norms)
+    objective.check_grids(loader)
     training = Training("train dense", objective, groups, settings)
     return train(training, loader, val_loader, **following)

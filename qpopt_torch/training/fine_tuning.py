@@ -91,9 +91,9 @@ def fine_tune(
             "them; norms='frozen' leaves them as they are.",
             n_blank,
         )
-    objective = TrainingObjective(
-        *(model, model.head, settings.beta), norms=settings.norms, grounding=settings.grounding
-    )
+    names = ("norms", "grids", "smoothing", "grounding")
+    kind: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    objective = TrainingObjective(model, model.head, settings.beta, **kind)
     following: dict[str, Any] = {"checkpoint": checkpoint, "log": log, "progress": progress}
     sources: dict[str, Any] = {"val_loader": val_loader, "plain": plain_loader, "keep": keep}
     return tune(objective, loader, settings, **sources, **following)
@@ -113,6 +113,7 @@ def tune(
 ) -> History:
     """Train what an objective is about, all of it or its last layers; see `fine_tune`."""
     if not isinstance(settings, PartialTraining):
+        objective.check_grids(loader)
         training = _training(objective, loader, settings, checkpoint)
         return train(training, loader, val_loader, checkpoint, log, progress)
     sources: dict[str, Any] = {"plain": plain, "keep": keep, "progress": progress}

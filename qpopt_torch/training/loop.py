@@ -26,7 +26,7 @@ from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.observation import explained
 from qpopt_torch.training.checkpoint import resume, write
 from qpopt_torch.training.objectives import AdapterObjective, TrainingObjective
-from qpopt_torch.training.settings import AdapterTraining, FineTuning, Schedule
+from qpopt_torch.training.settings import AdapterTraining, FineTuning, Schedule, leak
 
 logger = logging.getLogger("qpopt")
 
@@ -127,6 +127,7 @@ class Training:
         """Set the learning rates after some epochs; return the first."""
         for group in self.optimizer.param_groups:
             group["lr"] = group["start"] * self.settings.rate(epoch)
+        self.objective.leak(leak(self.settings, epoch))
         return float(self.optimizer.param_groups[0]["lr"])
 
 

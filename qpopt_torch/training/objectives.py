@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from qpopt_torch.data.batches import first_batch
+from qpopt_torch.errors import TrainingError
+from qpopt_torch.network.grids import are_grids, one_grid
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.observation import hooked, observe
+from qpopt_torch.network.observation import hooked, logits_of, observe, run
 from qpopt_torch.network.tail import Tail
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
@@ -16,6 +21,9 @@ from qpopt_torch.training.losses.diversity import default_beta, feature_diversit
 from qpopt_torch.training.losses.grounding import feature_grounding_loss
 from qpopt_torch.training.params import GroundingParams
 from qpopt_torch.training.settings import AdapterTraining
+
+N_PROBED = 2
+"""Samples by which it is verified that maps consist of grids."""
 
 
 class TrainingObjective(nn.Module):
@@ -31,6 +39,10 @@ class TrainingObjective(nn.Module):
         Chance that a feature of a dense model is left out in front of its head.
     norms
         `frozen` leaves the statistics of batch norms as they are.
+    grids
+        `one` trains one of the coarse maps that finer ones are made of, in every step another.
+    smoothing
+        Label smoothing.
     grounding
         The feature grounding loss of a sparse classifier, or None.
 
@@ -49,11 +61,13 @@ class TrainingObjective(nn.Module):
         beta: float | str,
         dropout: float = 0.0,
         norms: str = "trained",
+        grids: str = "all",
+        smoothing: float = 0.0,
         grounding: GroundingParams | None = None,
     ) -> None:
         super().__init__()
         self.model, self.head, self.dropout, self.norms = model, head, dropout, norms
-        self.grounding = grounding
+        self.grids, self.smoothing, self.grounding = grids, smoothing, grounding
         self.grounding_weight = 0.0 if grounding is None else grounding.weight
         self.tail: Tail | None = None
         self.beta = default_beta(model) if isinstance(beta, str) else beta
@@ -63,6 +77,34 @@ class TrainingObjective(nn.Module):
     def network(self) -> nn.Module:
         """The network, with whatever head it has."""
         return self.model.network if isinstance(self.model, SparseClassifier) else self.model
+
+    def leak(self, share: float) -> None:
+        """Let features that are off count by a share."""
+        if isinstance(self.model, SparseClassifier):
+            self.model.sparse_head.leak = share
+
+    def check_grids(self, loader: Iterable[Any]) -> None:
+        """Raise unless maps can be trained one grid at a time, if that is wanted.
+
+        Parameters
+        ----------
+        loader
+            Batches of what reaches the part that is trained.
+        """
+        if self.grids != "one":
+            return
+        network, tail = self.network, self.tail
+        x, _ = first_batch(loader, network)
+        x = x[:N_PROBED]
+
+        def logits() -> Tensor:
+            return logits_of(run(network, x, 0) if tail is None else tail(network, x))
+
+        if not are_grids(network, self.head.modules(network)[1], logits):
+            raise TrainingError(
+                "grids='one' needs maps that finer_maps made finer, trained from a layer in front "
+                "of the one whose stride it took away."
+            )
 
     def train(self, mode: bool = True) -> TrainingObjective:
         """Set the mode of training, but for what stays as it is."""
@@ -81,9 +123,11 @@ class TrainingObjective(nn.Module):
         if self.grounding is not None and self.grounding_weight > 0:
             after = {module.dropout: lambda part, args, output: kept.append(output)}
         hooks = hooked(after, {module: self._drop})
-        with observe(network, self.head, evaluate=False) as seen, hooks:
+        drawn = one_grid(network) if self.grids == "one" and self.training else nullcontext()
+        with drawn, observe(network, self.head, evaluate=False) as seen, hooks:
             network(x) if self.tail is None else self.tail(network, x)
-        loss = F.cross_entropy(seen.logits.float(), y)
+        smoothing = self.smoothing if self.training else 0.0
+        loss = F.cross_entropy(seen.logits.float(), y, label_smoothing=smoothing)
         if self.grounding is not None and kept:
             loss = loss + self.grounding_weight * feature_grounding_loss(
                 module.normalise(kept[-1]), y, module.assignment, self.grounding.others
@@ -118,6 +162,11 @@ class AdapterObjective(nn.Module):
     def __init__(self, head: SparseHead, settings: AdapterTraining) -> None:
         super().__init__()
         self.model, self.settings, self.n_classes = head, settings, len(head.assignment)
+
+    def leak(self, share: float) -> None:
+        """Let features that are off count by a share."""
+        assert self.model.adapter is not None
+        self.model.adapter.leak = share
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""

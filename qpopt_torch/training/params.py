@@ -15,10 +15,11 @@ WORDS = {
     "algorithm": ("sgd", "adamw"),
     "annealing": ("steps", "cosine"),
     "norms": ("trained", "frozen"),
+    "grids": ("all", "one"),
 }
 """Settings that are words, and the words that they may be."""
 
-CHANCES = ("momentum", "dropout", "smoothing", "noise")
+CHANCES = ("momentum", "dropout", "smoothing", "noise", "leaking")
 """Settings that are chances, or shares: from 0 to below 1."""
 
 

@@ -150,6 +150,7 @@ def partial_run(
             validation = stored("validation", [(val_loader, (False,))], repeated=False)
         try:
             objective.tail = tail
+            objective.check_grids(training.loader(1))
             _freeze_before(objective, training)
             yield PartialRun(
                 training.loader(settings.batch_size),

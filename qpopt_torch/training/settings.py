@@ -18,6 +18,12 @@ STAGE_RATE = 0.9
 """Factor of the learning rate from one stage to the next."""
 
 
+def leak(settings: Schedule | AdapterTraining, epoch: float) -> float:
+    """Return what is left of a feature below its mean after some epochs; at last nothing."""
+    leaking = settings.leaking if isinstance(settings, (FineTuning, AdapterTraining)) else 0.0
+    return max(0.0, 1.0 - epoch / (leaking * settings.epochs)) if leaking else 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """What all trainings by stochastic gradient descent share.
@@ -36,6 +42,11 @@ class Schedule:
         In steps, the learning rate is multiplied by `decay` every `decay_every` epochs.
     norms
         `frozen` leaves the statistics of batch norms as they are, and uses them while training.
+    grids
+        Of a model with finer maps, `one` trains in each step one of the coarse maps that are
+        interleaved in them, which is drawn: nearly as good, at the cost of the coarse maps.
+    smoothing
+        Label smoothing.
     beta
         Weight of the feature diversity loss; `auto` takes the published 0.196, and 0.0245 for
         transformers. On coarse maps 0.8 to 2 make features far more diverse, for a point or two of
@@ -57,6 +68,8 @@ class Schedule:
     decay: float = 0.4
     decay_every: int
     norms: Literal["trained", "frozen"] = "trained"
+    grids: Literal["all", "one"] = "all"
+    smoothing: float = 0.0
     beta: float | Literal["auto"] = "auto"
     amp: Amp = "auto"
     seed: int = 0
@@ -93,6 +106,9 @@ class FineTuning(Schedule):
     stages
         Lengths of stages, which add up to `epochs`, where there is more than one. Each begins with
         a new optimiser, at 0.9 times the rate at which the one before began.
+    leaking
+        Of a head with `relu`, the share of the epochs in which features below their mean still
+        count, less and less: what is off from the beginning hardly learns to be on.
     """
 
     automatic: ClassVar[tuple[str, ...]] = ("beta", "lr")
@@ -104,6 +120,7 @@ class FineTuning(Schedule):
     decay_every: int = 10
     grounding: GroundingParams | None = None
     stages: tuple[int, ...] | None = None
+    leaking: float = 0.0
 
     @classmethod
     def grounded(cls, **changes: Any) -> FineTuning:
@@ -199,6 +216,8 @@ class AdapterTraining:
         `linear`, or `mlp` for one hidden ReLU layer beside it; then maps pool only roughly.
     relu
         Whether a feature of an `mlp` below its mean counts as that mean: it is on or off.
+    leaking
+        As in `FineTuning`.
     sparsity
         Weight of the mean feature, in standard units: features are off where they need not be on.
     hidden
@@ -220,6 +239,7 @@ class AdapterTraining:
 
     kind: Literal["linear", "mlp"] = "mlp"
     relu: bool = True
+    leaking: float = 0.7
     sparsity: float = 0.03
     hidden: int = 1024
     epochs: int = 30

@@ -1,4 +1,4 @@
-"""The example of the README, as a new user would follow it: a solver in a package of its own."""
+"""The example of the site, as a new user would follow it: a solver in a package of its own."""
 
 import os
 import re
@@ -12,19 +12,19 @@ from benchmarks.library.library import ROOT
 from benchmarks.reports.report import facts
 from benchmarks.runs.rows import RowFile
 
-README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
 
 def block(language, containing):
-    """Return the code block of the README that contains a word."""
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    """Return the code block of the page that contains a word."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     (found,) = (text for word, text in blocks if word == language and containing in text)
     return found
 
 
 @pytest.fixture
 def site(tmp_path):
-    """Install the package of the README into a folder of its own."""
+    """Install the package of the page into a folder of its own."""
     package, site = tmp_path / "package", tmp_path / "site"
     package.mkdir()
     (package / "my_solver.py").write_text(block("python", "class SciPy"))

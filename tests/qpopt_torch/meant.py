@@ -6,8 +6,9 @@ import numpy as np
 
 from qpopt_torch.evidence.meaning import Meaning
 from qpopt_torch.metrics import PartAlignment
-from qpopt_torch.metrics.causal import BackgroundIndependence, FeatureEffect
-from qpopt_torch.metrics.parts import Pointing, TwinContrast
+from qpopt_torch.metrics.birds.causal import BackgroundIndependence, FeatureEffect
+from qpopt_torch.metrics.birds.pointing_game import Pointing
+from qpopt_torch.metrics.birds.twins import TwinContrast
 
 
 def meaning() -> Meaning:

@@ -12,6 +12,7 @@ from qpopt.proofs.distributed.cluster_tree import ClusterTree
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import Finish
 from qpopt.proofs.node import Node
+from qpopt.proofs.parallel.parallel_tree import ParallelTree
 from qpopt.proofs.phases.small_parts import hand_over_rest, look_at_all, most_selections
 from qpopt.proofs.root import RootBound
 from qpopt.proofs.tree import Tree
@@ -46,14 +47,19 @@ class Branch:
             (part._replace(bound=min(part.bound, bound)), record) for part, record in proof.open()
         ]
         n_selections = most_selections(proof) if self.enumerates else 0
-        if self.client is None:
+        if self.client is not None:
+            parts = [part for part, _ in open_]
+            proof.tree = ClusterTree(proof.incumbent, parts, n_selections, self.client)
+        else:
             nodes = [
                 Node(proof.instance, *part, _start(root, part), record) for part, record in open_
             ]
-            proof.tree = Tree(proof.incumbent, nodes, n_selections)
-        else:
-            parts = [part for part, _ in open_]
-            proof.tree = ClusterTree(proof.incumbent, parts, n_selections, self.client)
+            threads = proof.incumbent.limits.threads or 1
+            # A record is written here, step by step.
+            if threads > 1 and proof.recording is None:
+                proof.tree = ParallelTree(proof.incumbent, nodes, n_selections, threads)
+            else:
+                proof.tree = Tree(proof.incumbent, nodes, n_selections)
         proof.tree.run(proof.pause)
 
     def _end_at_once(self, proof: Proof, start: SemidefiniteRelaxation | None) -> bool:

@@ -1,11 +1,13 @@
 // All classes in the order of a tree, with the features that they use.
 function mapView() {
-  const rowHeight = 20, treeWidth = 110, columnWidth = 15, top = 110;
+  const narrow = window.matchMedia("(max-width: 46rem)").matches;
+  const rowHeight = 20, treeWidth = narrow ? 36 : 110, columnWidth = 15, top = 110;
   const longest = Math.max(...DATA.classes.map((entry) => entry.name.length));
-  const nameWidth = Math.min(230, 16 + 6.6 * longest), left = treeWidth + nameWidth;
+  const nameWidth = Math.min(narrow ? 150 : 230, 16 + 6.6 * longest), left = treeWidth + nameWidth;
   const order = DATA.class_order, columns = DATA.feature_order;
   const width = left + columns.length * columnWidth + 60, height = top + order.length * rowHeight + 10;
-  const short = (name) => (6.6 * name.length > 214 ? `${name.slice(0, 31)}…` : name);
+  const most = Math.floor((nameWidth - 16) / 6.6);
+  const short = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
   const y = (row) => top + (row + 0.5) * rowHeight;
   const rows = order.map((c, row) => svg("g", null,
     svg("rect", { class: "row", x: treeWidth, y: y(row) - rowHeight / 2, width: width - treeWidth, height: rowHeight }),

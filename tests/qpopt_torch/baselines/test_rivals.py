@@ -12,6 +12,7 @@ from qpopt_torch.baselines.base import Samples, keep_largest
 from qpopt_torch.baselines.glm_saga import glm_saga
 from qpopt_torch.baselines.q_senn import class_bias, q_senn, rounded
 from qpopt_torch.baselines.sldd import greedy_selection, sldd
+from qpopt_torch.explain import explain_decision, explain_neighbours, gather
 from qpopt_torch.training.features import extract
 from tests.qpopt_torch.small import batches, cnn, weights
 
@@ -111,3 +112,17 @@ def test_held_out_samples_leave_every_class_one():
     labels = torch.tensor([0] * 30 + [1])
     for seed in range(20):
         Samples.of(torch.randn(31, 2), labels, 2, seed).net(mixing=0.9)
+
+
+def test_nothing_is_said_of_weighted_features(tmp_path):
+    """Explanations add features up; of a model that weighs them they would be false."""
+    sparse = sldd(cnn(), DATA, n_select=5, n_per_class=2, training=None, progress=False)
+    for explain in (
+        lambda: sparse.report(tmp_path / "report.html", DATA),
+        lambda: gather(sparse, DATA, progress=False),
+        lambda: explain_decision(sparse, DATA[0][0][0]),
+        lambda: explain_neighbours(sparse),
+    ):
+        with pytest.raises(ModelError, match="add features up, but this model weighs them"):
+            explain()
+    assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 from qpopt import Solution
 from qpopt_torch import DrawnBirds, SparseClassifier, collect
 from qpopt_torch.evidence.meaning import alignment_of, meaning_of
-from qpopt_torch.metrics.parts import part_alignment
+from qpopt_torch.metrics.birds.parts import part_alignment
 from tests.qpopt_torch.meant import meaning
 from tests.qpopt_torch.small import cnn, sparse
 

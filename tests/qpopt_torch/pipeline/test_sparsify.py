@@ -267,3 +267,19 @@ def test_features_are_on_or_off_where_the_head_says_so(tmp_path, solved):
         sparsify(cnn(), data, out=tmp_path, **call)
     with pytest.raises(InvalidArgument, match="relu must be True or False"):
         sparsify(cnn(), data, head={"relu": 1}, **call)
+
+
+def test_a_pass_that_was_ended_goes_on(tmp_path, monkeypatch):
+    data = batches(sizes=(6,) * 6)
+    wanted = {"n_select": 4, "n_per_class": 2, "training": None, "progress": False}
+    whole = qpopt_torch.sparsify(cnn(), data, out=tmp_path / "whole", **wanted)
+    broken = [*data[:4], (data[4][0], data[4][1] + 100), data[5]]
+    often = {**qpopt_torch.collect.__kwdefaults__, "every": 2}
+    monkeypatch.setattr(qpopt_torch.collect, "__kwdefaults__", often)
+    out = tmp_path / "ended"
+    with pytest.raises(LoaderError, match="label"):
+        qpopt_torch.sparsify(cnn(), broken, out=out, **wanted)
+    assert [path.name for path in out.iterdir()] == ["collect.npz"]
+    found = qpopt_torch.sparsify(cnn(), data, out=out, **wanted)
+    assert not (out / "collect.npz").exists()
+    assert found.selection.tolist() == whole.selection.tolist()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -21,15 +17,12 @@ from qpopt_torch import (
     SparseClassifier,
     collect,
     conformal,
-    evaluate,
     train_adapter,
 )
 from qpopt_torch.metrics.alignment import birds_of
 from tests.qpopt_torch.readable import small_loader, small_sparse
 from tests.qpopt_torch.report.claims.every_page import every_claim
 from tests.qpopt_torch.report.claims.truth import Truth
-
-EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def classifier(network, loader, n_select, n_per_class, seed=0):
@@ -135,56 +128,6 @@ def test_every_claim_on_models_of_any_size(claims_of, seed, n_classes, n_select,
     network, loader, train_loader = table(n_classes, n_select + 2, 3 * n_classes, seed)
     sparse = classifier(network, train_loader, n_select, size, seed)
     assert claims_of(sparse, loader, train_loader if trained else None).false == []
-
-
-class Recorded:
-    """The batches of a loader as they once came, so that a sample can be looked at again."""
-
-    def __init__(self, loader):
-        self.dataset, self.batches = loader.dataset, list(loader)
-
-    def __iter__(self):
-        return iter(self.batches)
-
-    def __len__(self):
-        return len(self.batches)
-
-
-@pytest.mark.parametrize(
-    ("name", "few"),
-    [
-        ("digits.py", ("--epochs", 1)),
-        pytest.param(
-            "birds_demo.py",
-            ("--epochs", 2, "--fine-tuning", 1, "--pictures", 8),
-            marks=pytest.mark.slow,
-        ),
-    ],
-)
-def test_the_reports_of_the_examples(name, few, open_page, tmp_path, monkeypatch):
-    """An example runs as a user runs it; what it hands to its report is kept and looked at."""
-    kept, write = {}, SparseClassifier.report
-
-    def report(sparse, path, loader, **options):
-        options["train_loader"] = Recorded(options["train_loader"])
-        kept.update(sparse=sparse, loader=Recorded(loader), **options)
-        return write(sparse, path, kept["loader"], **options)
-
-    def evaluated(model, *loaders, **options):
-        if not isinstance(model, SparseClassifier):
-            kept["network"] = model
-        return evaluate(model, *loaders, **options)
-
-    path = tmp_path / "report.html"
-    monkeypatch.setattr(SparseClassifier, "report", report)
-    monkeypatch.setattr("qpopt_torch.evaluate", evaluated)
-    monkeypatch.setattr(sys, "argv", [name, *map(str, few), "--report", str(path)])
-    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
-    loaders = kept["loader"], kept["train_loader"]
-    truth = Truth(kept["sparse"], *loaders, kept["network"], birds_of(kept["loader"]))
-    claims = every_claim(open_page(path), truth)
-    assert claims.false == []
-    assert claims.n_checked > 2000
 
 
 def test_the_checker_finds_what_is_false(open_page, tmp_path):

@@ -39,21 +39,35 @@ def test_images_shrink_to_the_budget():
     assert pixels(large[0]).shape[0] == 60
 
 
-def test_maps_are_scaled_between_their_limits():
+def levels(text, *shape):
+    return np.frombuffer(base64.b64decode(text), dtype=np.uint8).reshape(shape).tolist()
+
+
+def test_maps_are_scaled_from_the_median_to_near_the_maximum():
     maps = np.array([[[0.0, 1.0], [2.0, 9.0]], [[-5.0, 0.0], [5.0, 2.5]]], dtype=np.float16)
-    limits = np.array([[1.0, 3.0], [0.0, 5.0]])
-    grid, (text,) = encode_maps([sample(maps)], limits, 10**6, PARAMS)
+    grid, (text,) = encode_maps([sample(maps)], [sample(maps)], 10**6, PARAMS)
     assert grid == (2, 2)
-    levels = np.frombuffer(base64.b64decode(text), dtype=np.uint8).reshape(2, 2, 2)
-    assert levels.tolist() == [[[0, 0], [128, 255]], [[0, 0], [255, 128]]]
+    # Medians 1.5 and 1.25; the 0.998 quantiles 2 + 0.994 · 7 and 2.5 + 0.994 · 2.5.
+    assert levels(text, 2, 2, 2) == [[[0, 0], [17, 255]], [[0, 0], [255, 85]]]
+
+
+def test_coarser_maps_are_scaled_as_they_are_shown():
+    """One position of every block is 4, but of the first block all are."""
+    fine = np.zeros((1, 28, 28), np.float16)
+    fine[0, ::2, ::2] = 4
+    fine[0, :2, :2] = 4
+    grid, (text,) = encode_maps([sample(fine)], [sample(fine)], 10**6, PARAMS)
+    assert grid == (14, 14)
+    shown = np.array(levels(text, 14, 14))
+    assert shown[0, 0] == 255
+    assert (shown.flat[1:] == 0).all()
 
 
 def test_maps_become_coarser_to_fit():
     samples = [sample(np.zeros((5, 14, 14), np.float16)) for _ in range(10)]
-    ranges = np.tile([0.0, 1.0], (5, 1))
-    assert encode_maps(samples, ranges, 10**6, PARAMS)[0] == (14, 14)
-    assert encode_maps(samples, ranges, 10 * 5 * 49 * 4 // 3 + 10, PARAMS)[0] == (7, 7)
-    assert encode_maps(samples, ranges, 0, PARAMS)[0] == (4, 4)
+    assert encode_maps(samples, samples, 10**6, PARAMS)[0] == (14, 14)
+    assert encode_maps(samples, samples, 10 * 5 * 49 * 4 // 3 + 10, PARAMS)[0] == (7, 7)
+    assert encode_maps(samples, samples, 0, PARAMS)[0] == (4, 4)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +80,8 @@ def test_maps_become_coarser_to_fit():
     ],
 )
 def test_maps_must_lie_on_the_picture(maps, kind, grid):
-    ranges = None if maps is None else np.tile([0.0, 1.0], (3, 1))
-    assert encode_maps([sample(maps, kind)], ranges, 10**6, PARAMS)[0] == grid
+    one = [sample(maps, kind)]
+    assert encode_maps(one, one, 10**6, PARAMS)[0] == grid
 
 
 def test_series_share_a_scale():

@@ -4,7 +4,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, edge_distance
+from qpopt import InvalidArgument
+from qpopt_torch.statistics.accumulator import (
+    Accumulator,
+    FeatureScale,
+    check_memory,
+    edge_distance,
+)
 
 
 def test_edge_distance():
@@ -55,3 +61,12 @@ def test_histograms_count_every_sample():
     assert sums.histograms.sum(2).tolist() == [[2, 2], [2, 2]]
     assert sums.histograms[0, 0, 0] == 1
     assert sums.histograms[1, 0, 7] == 1
+
+
+def test_memory_that_nobody_has_is_refused_with_its_size():
+    check_memory(64, 1000, 2048)
+    with pytest.raises(InvalidArgument, match=r"take 11\.5 GB.*at most 44 bins"):
+        check_memory(64, 21_841, 2048)
+    # Where not even two bins fit, there is no number to advise.
+    with pytest.raises(InvalidArgument, match=r"more than 8 GB; the similarity pearson"):
+        check_memory(2, 1_000_000, 2_000)

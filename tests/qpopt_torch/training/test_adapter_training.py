@@ -89,3 +89,22 @@ def test_features_are_off_where_they_need_not_be_on():
     head, features, labels = problem()
     train_adapter(head, features, labels, AdapterTraining(epochs=1, relu=False), progress=False)
     assert (head.normalise(head.select(features)) < 0).any()
+
+
+def test_what_is_off_learns_less_and_less():
+    head, features, labels = problem()
+    seen = []
+    settings = AdapterTraining(hidden=4, epochs=4, leaking=0.5, batch_size=len(labels))
+
+    looking = head.dropout.register_forward_pre_hook(lambda *_: seen.append(head.adapter.leak))
+    train_adapter(head, features, labels, settings, progress=False)
+    looking.remove()
+    assert seen[:4] == pytest.approx([1.0, 0.5, 0.0, 0.0])
+    adapter = head.adapter
+    with torch.no_grad():
+        low = adapter._mixed(adapter._standard(features)) < 0
+    assert low.any()
+    off = adapter.mean[adapter.selection]
+    adapter.leak = 0.5
+    assert torch.allclose(adapter.eval()(features)[low], off.expand_as(low)[low])
+    assert (adapter.train()(features)[low] < off.expand_as(low)[low]).all()

@@ -10,9 +10,11 @@ from qpopt_torch import (
     PartialTraining,
     TrainingError,
     fine_tune,
+    finer_maps,
     train_dense,
 )
 from qpopt_torch.training.loop import Training
+from qpopt_torch.training.losses.diversity import feature_diversity_loss
 from qpopt_torch.training.objectives import TrainingObjective, blank_norms
 from tests.qpopt_torch.small import batches, cnn, sparse
 
@@ -112,3 +114,80 @@ def test_norms_that_were_folded_away_are_noticed(caplog):
     fine_tune(model, data, replace(settings, norms="trained"), progress=False)
     assert "1 batch norms have the mean 0 and the variance 1" in caplog.text
     assert blank_norms(model) == 0
+
+
+def strided():
+    """A network that halves its maps before a filter of 3 × 3."""
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(3, 6, 3, 2, 1), nn.ReLU(), nn.Conv2d(6, 8, 3, padding=1), nn.ReLU()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4))
+
+
+def test_one_grid_is_trained_at_a_time():
+    """The loss of a step is that of the maps at every second position."""
+    data = batches((3, 8, 8))
+    model = finer_maps(sparse(strided(), data), data[0][0])
+    model.sparse_head.dropout.p = 0.0
+    x, y = data[0]
+    objective = TrainingObjective(model, model.head, 1.0, norms="frozen", grids="one").train()
+    seen = model.features(x)
+    expected = []
+    for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        maps = seen.maps[..., a::2, b::2]
+        logits = model.sparse_head.classify(maps.mean((2, 3)))
+        loss = nn.functional.cross_entropy(logits, y)
+        diversity = feature_diversity_loss(
+            logits, maps.mean((2, 3)), maps, model.sparse_head.assignment
+        )
+        expected.append(round(float((loss + diversity).detach()), 4))
+    found = set()
+    for seed in range(16):
+        torch.manual_seed(seed)
+        found.add(round(float(objective(x, y)[0].detach()), 4))
+    assert found == set(expected)
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("settings", [FineTuning(grids="one", epochs=1, lr=0.01)])
+def test_what_has_no_grids_cannot_be_trained_by_them(settings):
+    data = batches((3, 8, 8))
+    with pytest.raises(TrainingError, match="grids='one' needs maps that finer_maps made finer"):
+        fine_tune(sparse(strided(), data), data, settings, progress=False)
+    model = finer_maps(sparse(strided(), data), data[0][0])
+    assert fine_tune(model, data, settings, progress=False).stopped is None
+    behind = PartialTraining(from_layer="2", grids="one", epochs=1, views=1)
+    with pytest.raises(TrainingError, match="from a layer in front"):
+        fine_tune(model, data, behind, progress=False)
+    dense = finer_maps(strided(), data[0][0])
+    training = PartialTraining(from_layer="0", grids="one", epochs=1, views=1)
+    assert train_dense(dense, data, training, progress=False).stopped is None
+
+
+def test_labels_are_smoothed_in_training_only():
+    model, (x, y) = sparse(), batches()[0]
+    model.sparse_head.dropout.p = 0.0
+    objective = TrainingObjective(model, model.head, 0.0, norms="frozen", smoothing=0.2).train()
+    chances = model(x).detach().log_softmax(1)
+    own = chances.gather(1, y[:, None]).mean()
+    expected = -(0.8 * own + 0.2 * chances.mean())
+    assert float(objective(x, y)[0].detach()) == pytest.approx(float(expected), rel=1e-5)
+    assert float(objective.eval()(x, y)[0].detach()) == pytest.approx(-float(own), rel=1e-5)
+
+
+def test_what_is_off_learns_less_and_less():
+    model, data = sparse(), batches()
+    model.sparse_head.relu = True
+    settings = FineTuning(epochs=4, lr=0.01, leaking=0.5)
+    shares = []
+    head = model.sparse_head
+    looking = head.register_forward_hook(lambda *_: shares.append(head.leak))
+    fine_tune(model, data, settings, progress=False)
+    looking.remove()
+    # Half of the epochs, of three batches each; further calls are those of looking at the model.
+    assert [round(s, 3) for s in shares[-12:]] == pytest.approx(
+        [max(0.0, 1 - step / 6) for step in range(12)], abs=2e-3
+    )
+    values = torch.tensor([[-1.0] * 5]) * head.std + head.mean
+    head.leak = 0.25
+    assert torch.allclose(head.train().normalise(values), torch.tensor(-0.25))
+    assert torch.equal(head.eval().normalise(values), torch.zeros(1, 5))

@@ -21,7 +21,7 @@ LAYERS = {"branch_below": 0, "before_branching": (1, 9.0), "root": {"worth_remov
 """Params with which a root sets features aside as soon as that pays."""
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     awkward_instances(max_features=9),
     st.integers(0, 4),

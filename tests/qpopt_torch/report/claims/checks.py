@@ -24,18 +24,19 @@ class Claims:
 
     page: object
     truth: Truth
+    most: int | None = None
     n_checked: int = 0
     false: list[str] = field(default_factory=list)
 
     def __post_init__(self):
-        self.data, self.views = read(self.page)
+        self.data, self.views = read(self.page, self.most)
         self.class_names, self.feature_names = (
             [entry["name"] for entry in self.data[key]] for key in ("classes", "features")
         )
         self.classes = {name: c for c, name in enumerate(self.class_names)}
         self.features = {name: j for j, name in enumerate(self.feature_names)}
         found = [entry["index"] for entry in self.data["features"]]
-        self.where = ""
+        self.where, self.meanings = "", None
         self.say(found == self.truth.sparse.selection.tolist(), "the features are in their order")
 
     def open(self, view):

@@ -9,12 +9,15 @@ from tests.qpopt_torch.report.claims.contrasts import contrast
 from tests.qpopt_torch.report.claims.decisions import decision, decision_list
 from tests.qpopt_torch.report.claims.features import feature_list, one_feature
 from tests.qpopt_torch.report.claims.overview import overview
-from tests.qpopt_torch.report.claims.reading import contrasts
+from tests.qpopt_torch.report.claims.reading import contrasts, decisions
 
 
-def every_claim(page, truth):
-    """Check every claim on every page, and return the claims."""
-    claims = Claims(page, truth)
+def every_claim(page, truth, most=None):
+    """Check every claim on every page, and return the claims.
+
+    Of contrasts and of each kind of decisions, at most so many are looked at.
+    """
+    claims = Claims(page, truth, most)
     check(claims, overview)
     check(claims, class_list)
     for c in range(len(claims.classes)):
@@ -22,12 +25,11 @@ def every_claim(page, truth):
     check(claims, feature_list)
     for j in range(len(claims.features)):
         check(claims, one_feature, j)
-    for a, b in contrasts(claims.data):
+    for a, b in contrasts(claims.data, most):
         check(claims, contrast, a, b)
     check(claims, decision_list)
-    for kind in ("wrong", "right"):
-        for place in range(len(claims.data[kind])):
-            check(claims, decision, kind, place)
+    for kind, place in decisions(claims.data, most):
+        check(claims, decision, kind, place)
     check(claims, class_map)
     return claims
 

@@ -1,11 +1,17 @@
-"""What pages say of features of drawn birds: what each recognises, and what it needs for that."""
+"""What pages say of features of drawn birds: what each recognises, and what it needs for that.
+
+Pictures are drawn anew with one thing changed, and shown to the network.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import partial
+from math import isqrt
 
 import numpy as np
 import torch
+from scipy.stats import spearmanr
 
 from tests.qpopt_torch.report.claims import measures
 from tests.qpopt_torch.report.claims.reading import numbers
@@ -15,80 +21,176 @@ SHOWN = 10
 SAID = (
     r"It recognises (one thing:|nothing by itself; the nearest is) (.+) \(AUROC ([\d.]+)\); the "
     r"next is (.+) \(([\d.]+)\)\.(?: Its maximum lies on that part in (\d+) % of (\d+) pictures?; "
-    r"any place would in \d+ %\.)?"
+    r"any place would in (\d+) %\.)?"
 )
 SCALE = "In standard deviations of each feature, over birds that have the part; others are the"
+WAYS = {"Its part is taken off": "without", "Another variant in its place": "swapped"}
+
+
+class Meanings:
+    """What the features of a model recognise, and what the changed pictures do to them."""
+
+    def __init__(self, truth):
+        self.truth, self.birds = truth, truth.birds
+        birds, decided = self.birds, truth.decided
+        self.curves = measures.curves(decided.features, birds.attributes[decided.y])
+        known = np.nan_to_num(self.curves, nan=-1)
+        self.best = np.argsort(-known, axis=1, kind="stable")[:, :2]
+        self.parts = np.array(birds.attribute_parts)
+        self.part = self.parts[self.best[:, 0]]
+        self.aligned = known.max(axis=1) >= 0.95
+        n = birds.n_per_species
+        self.pictures = [c * n + k for c in range(birds.n_species) for k in range(min(n, SHOWN))]
+        self.species = [i // n for i in self.pictures]
+        self.whole = self.shown(birds.sample)
+        self.changes = {}
+
+    def shown(self, picture):
+        """Return what the network makes of pictures that are drawn by a function."""
+        return self.truth.look(torch.stack([picture(i).image for i in self.pictures]))
+
+    def swap(self, part, number):
+        """A picture with the next variant of a part, or the one after that, in turn."""
+        variants = self.birds.variants[part]
+        own = variants.index(self.birds.sample(number).variants[part])
+        others = variants[own + 1 :] + variants[:own]
+        return self.birds.swapped(number, part, others[number % len(others)])
+
+    def changed(self, way, part):
+        """Return what the network makes of all pictures with a part taken off or exchanged."""
+        if (way, part) not in self.changes:
+            draw = partial(self.birds.without, part=part)
+            draw = draw if way == "without" else partial(self.swap, part)
+            self.changes[way, part] = self.shown(draw)
+        return self.changes[way, part]
+
+    def has(self, j):
+        """Return which of the pictures show birds with the variant that a feature recognises."""
+        return self.birds.attributes[self.species, self.best[j, 0]].astype(bool)
+
+    def effect(self, j, way):
+        """Return how far a feature falls, how far others move, and how often decisions change."""
+        has, changed = self.has(j), self.changed(way, self.part[j])
+        spread = self.whole.z.std(axis=0)
+        fallen = ((self.whole.z - changed.z) / np.where(spread > 0, spread, 1))[has]
+        other = self.part != self.part[j]
+        moved = np.abs(fallen[:, other]).mean() if other.any() else np.nan
+        return fallen[:, j].mean(), moved, 100 * (self.whole.guesses != changed.guesses)[has].mean()
+
+    def pointing(self, j):
+        """Return for every map of a feature whether its maximum is on the part, and any place."""
+        hits, chances = [], []
+        for row in np.flatnonzero(self.has(j)):
+            mask = self.birds.sample(self.pictures[row]).masks[self.part[j]]
+            if mask.any():
+                heat = self.whole.maps[row, j]
+                on_part = touched(mask, isqrt(len(heat)))
+                hits.append(on_part[heat.argmax()])
+                chances.append(on_part.mean())
+        return hits, chances
+
+    def deletion(self):
+        """Return how well the parts that sums name are those that count, by rank correlation."""
+        birds, whole, uses = self.birds, self.whole, self.truth.uses
+        found = []
+        for row, c in enumerate(whole.guesses):
+            terms = whole.z[row] * uses[c]
+            told = [terms[self.part == part].sum() for part in birds.parts]
+            bare = [self.changed("without", part).logits[row, c] for part in birds.parts]
+            worth = whole.logits[row, c] - np.array(bare)
+            if np.ptp(told) > 0 and np.ptp(worth) > 0:
+                found.append(spearmanr(told, worth).statistic)
+        return np.mean(found) if found else np.nan
+
+
+def touched(mask, side):
+    """Return which positions of a map, row by row, stand for pixels that show a part."""
+    found = np.zeros((side, side), bool)
+    for y, x in np.argwhere(mask):
+        rows, columns = (
+            [r for r in range(side) if r * n < (p + 1) * side and p * side < (r + 1) * n]
+            for p, n in ((y, len(mask)), (x, mask.shape[1]))
+        )
+        found[np.ix_(rows, columns)] = True
+    return found.ravel()
+
+
+def meanings(claims):
+    """Return what is known of the features; None where nothing is."""
+    if claims.truth.birds is not None and claims.meanings is None:
+        claims.meanings = Meanings(claims.truth)
+    return claims.meanings
 
 
 def meaning(claims, j, seen):
     """Return patterns for what is said of a feature, after checking what its part does."""
-    birds = claims.truth.birds
-    if birds is None:
+    if (known := meanings(claims)) is None:
         return {}
-    curves = measures.curves(
-        claims.truth.decided.features, birds.attributes[claims.truth.decided.y]
-    )
-    best = np.argsort(-np.nan_to_num(curves, nan=-1), axis=1, kind="stable")[:, :2]
-    variant, names = int(best[j, 0]), birds.attribute_names
+    variant, names = known.best[j, 0], known.birds.attribute_names
 
-    def recognises(what, name, auroc, second, weaker, hits, n_pictures):
-        claims.say((what == "one thing:") == (curves[j, variant] >= 0.95), f"{what} {name}")
+    def recognises(what, name, auroc, second, weaker, hits, n_pictures, chance):
+        claims.say((what == "one thing:") == known.aligned[j], f"{what} {name}")
         for shown, value in ((name, auroc), (second, weaker)):
-            claims.near(float(value), curves[j, names.index(shown)], f"{shown} {value}")
-        claims.near(float(auroc), curves[j, variant], f"the best is {name}")
-        claims.near(float(weaker), curves[j, best[j, 1]], f"the next is {second}")
+            claims.near(float(value), known.curves[j, names.index(shown)], f"{shown} {value}")
+        claims.near(float(auroc), known.curves[j, variant], f"the best is {name}")
+        claims.near(float(weaker), known.curves[j, known.best[j, 1]], f"the next is {second}")
+        pointed = known.aligned[j] and known.whole.maps is not None
+        on_part, anywhere = known.pointing(j) if pointed else ([], [])
+        claims.say(int(n_pictures or 0) == len(on_part), "maps of pictures that show the part")
         if hits is not None:
-            claims.say(int(n_pictures) <= len(shown_pictures(birds)), "pictures with the part")
+            claims.near(float(hits), 100 * np.mean(on_part), f"{hits} % on the part", 0.51)
+            claims.near(float(chance), 100 * np.mean(anywhere), f"{chance} % by chance", 0.51)
 
-    for table in (t for t in seen["tables"] if t["rows"][0][0] == "In the same picture"):
-        rows = {row[0]: row[1:] for row in table["rows"][1:]}
-        without(claims, j, variant, best[:, 0], rows["Its part is taken off"])
+    tables = [t for t in seen["tables"] if t["rows"][0][0] == "In the same picture"]
+    claims.say(len(tables) == (known.aligned[j] and known.has(j).any()), "what its part does")
+    for table in tables:
+        claims.say([row[0] for row in table["rows"][1:]] == list(WAYS), "taken off and exchanged")
+        for title, *row in table["rows"][1:]:
+            fallen, moved, changed = known.effect(j, WAYS[title])
+            claims.near(numbers(row[0])[0], fallen, f"{title}: it falls by {row[0]}")
+            if row[1] == "–":
+                claims.say(np.isnan(moved), f"{title}: there are no others")
+            else:
+                claims.near(numbers(row[1])[0], moved, f"{title}: others move by {row[1]}")
+            claims.near(numbers(row[2])[0], changed, f"{title}: {row[2]} change", 0.51)
     return {SAID: recognises, rf"{re.escape(SCALE)} features of other parts\.": None}
 
 
-def shown_pictures(birds):
-    """Return the numbers of the pictures that are changed."""
-    n = birds.n_per_species
-    return [c * n + k for c in range(birds.n_species) for k in range(min(n, SHOWN))]
-
-
-def answers(claims, samples):
-    """Return values and decisions of pictures."""
-    found = claims.truth.look(torch.stack([sample.image for sample in samples]))
-    return found.z, found.guesses
-
-
-def without(claims, j, variant, best, row):
-    """A part is taken off: how far its feature falls, others move, and decisions change."""
-    birds, parts = claims.truth.birds, np.array(claims.truth.birds.attribute_parts)
-    pictures = shown_pictures(birds)
-    whole, guesses = answers(claims, [birds.sample(i) for i in pictures])
-    bare, others = answers(claims, [birds.without(i, parts[variant]) for i in pictures])
-    spread = whole.std(axis=0)
-    fallen = (whole - bare) / np.where(spread > 0, spread, 1)
-    has = np.array([birds.attributes[i // birds.n_per_species, variant] for i in pictures], bool)
-    claims.near(numbers(row[0])[0], fallen[has, j].mean(), f"falls by {row[0]}")
-    if row[1] != "–":
-        other = parts[best] != parts[variant]
-        claims.near(numbers(row[1])[0], np.abs(fallen[has][:, other]).mean(), f"others {row[1]}")
-    claims.near(numbers(row[2])[0], 100 * (guesses != others)[has].mean(), f"{row[2]} change", 0.51)
-
-
 def overview_of_meanings(claims, rows):
-    """The same of all features: what is found, and what stays before another background."""
-    birds = claims.truth.birds
-    if birds is None:
+    """The same of all features, what stays before another background, and what tells twins."""
+    if (known := meanings(claims)) is None:
         return
-    decided = claims.truth.decided
-    curves = measures.curves(decided.features, birds.attributes[decided.y])
-    best = np.argmax(np.nan_to_num(curves, nan=-1), axis=1)
-    aligned = curves[np.arange(len(best)), best] >= 0.95
-    needed = int((~np.isnan(curves).all(axis=0)).sum())
-    shown = {title: value for title, value in rows.items() if title.startswith("Variants found")}
-    (found,) = shown.values()
-    claims.say(numbers(found) == [len(set(best[aligned].tolist())), needed], f"found {found}")
-    pictures, n = shown_pictures(birds), birds.n_per_species
-    _, here = answers(claims, [birds.sample(i) for i in pictures])
-    _, there = answers(claims, [birds.elsewhere(i, (i + n) % len(birds)) for i in pictures])
-    (kept,) = (value for title, value in rows.items() if title.startswith("Background"))
-    claims.near(numbers(kept)[0], 100 * (here == there).mean(), f"background {kept}", 0.0501)
+    birds, n = known.birds, known.birds.n_per_species
+    shown = {title: value for title, value in rows.items() if value}
+    told = {
+        name: next((value for title, value in shown.items() if title.startswith(name)), None)
+        for name in ("Variants found", "Background", "Own part", "Single", "Pointing", "Twins")
+    }
+    needed = int((~np.isnan(known.curves).all(axis=0)).sum())
+    found = len(set(known.best[known.aligned, 0].tolist()))
+    claims.say(numbers(told["Variants found"]) == [found, needed], "variants found")
+    half_way = n * (birds.n_species // 2)
+    there = known.shown(lambda i: birds.elsewhere(i, (i + half_way) % len(birds)))
+    kept = 100 * (known.whole.guesses == there.guesses).mean()
+    claims.near(numbers(told["Background"])[0], kept, f"background {told['Background']}", 0.0501)
+
+    def row(name, true, by):
+        """A row with its figures; it is missing where one of them is not defined."""
+        claims.say((told[name] is None) == bool(np.isnan(true).any()), f"{name}: {told[name]}")
+        if told[name] is not None:
+            for value, figure in zip(numbers(told[name]), true, strict=True):
+                claims.near(value, figure, f"{name} {told[name]}", by)
+
+    seen = [j for j in np.flatnonzero(known.aligned) if known.has(j).any()]
+    effects = [known.effect(j, "without")[:2] for j in seen]
+    row("Own part", np.mean(effects, axis=0) if effects else [np.nan, np.nan], 0.0101)
+    row("Single", [known.deletion()], 0.0101)
+    games = [known.pointing(j) for j in seen] if known.whole.maps is not None else []
+    pooled = [np.concatenate(values) for values in zip(*games, strict=True)]
+    row("Pointing", [100 * v.mean() if len(v) else np.nan for v in pooled] or [np.nan] * 2, 0.51)
+    by_part = 0
+    for twins in birds.twins:
+        alone = np.flatnonzero(claims.truth.uses[twins.first] != claims.truth.uses[twins.second])
+        of_part = known.aligned[alone] & (known.part[alone] == twins.part)
+        by_part += int(len(alone) > 0 and of_part.all())
+    row("Twins", [by_part, len(birds.twins)], 0)

@@ -18,7 +18,7 @@ def diversity(maps, logits, weights, *, even=True):
     values = []
     for sample, guess in zip(maps, logits.argmax(axis=1), strict=True):
         top = [d for d in np.argsort(-weights[guess], kind="stable")[:5] if weights[guess, d]]
-        flat = sample[top]
+        flat = sample[top].astype(float)
         if even:
             flat = flat / np.maximum(np.abs(flat).mean(axis=1, keepdims=True), 1e-300)
         values.append(softmax(flat, axis=1).max(axis=0).sum() / len(top))
@@ -86,6 +86,35 @@ def overlap(modes):
     )
     height = np.minimum(*(norm.pdf(x, m.mean, m.stdev) for m in (first, second)))
     return float(np.trapezoid(height, x))
+
+
+def contrastiveness(features):
+    """The mean of what two modes do not share, fitted to all features at once.
+
+    Expectation maximisation, from the split of the values in two that leaves the least variance.
+    """
+    varying = features[:, np.ptp(features, axis=0) > 1e-9].astype(float)
+    x = np.sort((varying - varying.mean(axis=0)) / varying.std(axis=0), axis=0)
+    n, high = len(x), np.zeros(x.shape, bool)
+    for column, members in zip(x.T, high.T, strict=True):
+        within = [k * column[:k].var() + (n - k) * column[k:].var() for k in range(1, n)]
+        members[np.argmin(within) + 1 :] = True
+    share, last = np.stack([~high, high]).astype(float), np.full(x.shape[1], -np.inf)
+    best, running = None, np.ones(x.shape[1], bool)
+    for _ in range(500):
+        mass = share.sum(axis=1) + 1e-300
+        means = (share * x).sum(axis=1) / mass
+        squares = (share * (x - means[:, None]) ** 2).sum(axis=1) / mass
+        found = np.stack([means, np.sqrt(np.maximum(squares, 1e-6)), mass / n])
+        best = found if best is None else np.where(running, found, best)
+        logs = np.log(best[2])[:, None] + norm.logpdf(x, best[0][:, None], best[1][:, None])
+        total = np.logaddexp(*logs)
+        running &= total.mean(axis=0) - last >= 1e-8
+        if not running.any():
+            break
+        share, last = np.exp(logs - total), total.mean(axis=0)
+    each = [1 - overlap(modes.T.tolist()) for modes in np.moveaxis(best, 2, 0)]
+    return 100 * sum(each) / features.shape[1]
 
 
 def likelihood(values, modes):

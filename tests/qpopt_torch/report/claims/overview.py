@@ -24,7 +24,9 @@ def overview(claims):
     per_class, single = truth.uses.sum(axis=1).mean(), int((served <= 1).sum())
     needed = served.mean() < 2 or single > len(served) / 5
     of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
-    of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense())
+    of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense(), truth.birds)
+    if of_dense:
+        of_dense["Contrastiveness"] = measures.contrastiveness(truth.seen_by_dense()[2].features)
     of_model["Contrastive pairs"] = explained.contrastive_pairs(truth.uses)
     if truth.birds is not None:
         known = truth.birds.attributes.astype(bool)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 NUMBER = r"[+−-]?\d[\d,]*(?:\.\d+)?"
 PERCENT = r"(\d+(?:\.\d+)?) %"
 
@@ -66,19 +68,34 @@ def numbers(text):
     return [float(found.replace("−", "-").replace(",", "")) for found in re.findall(NUMBER, text)]
 
 
-def contrasts(data):
+def contrasts(data, most=None):
     """Pairs to look at: those that are confused, and of every class the next one."""
     n = len(data["classes"])
     found = {(a, b) for a, b, _ in data["confusions"]} | {(c, (c + 1) % n) for c in range(n)}
-    return sorted(found)
+    return spread(sorted(found), most)
 
 
-def read(page):
-    """Return the data of a report, and what each of its views says."""
+def decisions(data, most=None):
+    """Decisions to look at, by kind and place."""
+    return [(kind, i) for kind in ("wrong", "right") for i in spread(range(len(data[kind])), most)]
+
+
+def spread(members, most):
+    """Return at most so many of some members, from the first to the last."""
+    if most is None or len(members) <= most:
+        return list(members)
+    return [members[round(place)] for place in np.linspace(0, len(members) - 1, most)]
+
+
+def read(page, most=None):
+    """Return the data of a report, and what each of its views says.
+
+    Of contrasts and of each kind of decisions, at most so many are looked at.
+    """
     data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
     views = ["overview", "classes", "features", "decisions", "map"]
     views += [f"class/{c}" for c in range(len(data["classes"]))]
     views += [f"feature/{j}" for j in range(len(data["features"]))]
-    views += [f"contrast/{a}/{b}" for a, b in contrasts(data)]
-    views += [f"decision/{kind}/{i}" for kind in ("wrong", "right") for i in range(len(data[kind]))]
+    views += [f"contrast/{a}/{b}" for a, b in contrasts(data, most)]
+    views += [f"decision/{kind}/{i}" for kind, i in decisions(data, most)]
     return data, page.evaluate(READ, views)

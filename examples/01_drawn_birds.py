@@ -1,9 +1,12 @@
 """Drawn birds, each species recognised by 5 of 20 shared features that are parts of birds.
 
-Trains a small network on birds of which everything is known, sparsifies it, proves how good the
-selection is, and writes a report to look at. Takes less than three minutes on two cores:
+You will see how long each step takes, the accuracy before and after, how far the selection can be
+from the best one at most, how many features turned out to be parts of birds, and two species told
+apart by what they differ in. The report shows it in pictures. A small network is trained on birds
+of which everything is known, so that all of it can be checked. Takes less than three minutes on two
+cores:
 
-    python examples/birds_demo.py
+    python examples/01_drawn_birds.py
 """
 
 from __future__ import annotations
@@ -53,6 +56,7 @@ def main() -> None:
     arguments.add_argument("--fine-tuning", type=int, default=14, help="epochs of the sparse one")
     arguments.add_argument("--pictures", type=int, default=100, help="of every species")
     arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--time-limit", type=float, default=20, help="of a solve, in seconds")
     arguments.add_argument("--report", type=Path, default=Path("birds.html"))
     given = arguments.parse_args()
     given.report.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +68,8 @@ def main() -> None:
     kind = {"pairs": 1.0, "seed": given.seed}
     with stage("draw birds"):
         birds = qpopt_torch.DrawnBirds(n_per_species=given.pictures, occlusion=0.1, **kind)
-        others = qpopt_torch.DrawnBirds(n_per_species=25, split="test", **kind)
+        n_test = max(1, given.pictures // 4)
+        others = qpopt_torch.DrawnBirds(n_per_species=n_test, split="test", **kind)
         for pictures in (birds, others):
             for number in range(len(pictures)):
                 pictures[number]
@@ -99,7 +104,7 @@ def main() -> None:
                 seed=given.seed,
             ),
             class_names=birds.class_names,
-            solve={"time_limit": 20, "gap": 0.004, "seed": given.seed},
+            solve={"time_limit": given.time_limit, "gap": 0.004, "seed": given.seed},
         )
     with stage("measure"):
         before, after = (qpopt_torch.evaluate(m, test, train) for m in (dense, sparse))

@@ -15,7 +15,7 @@ from qpopt_torch.metrics import (
     intervene,
     single_deletion,
 )
-from qpopt_torch.metrics.causal import Answers, Interventions
+from qpopt_torch.metrics.birds.interventions import Answers, Interventions
 from tests.qpopt_torch.small import cnn, sparse
 
 ALIGNMENT = PartAlignment(

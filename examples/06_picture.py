@@ -1,6 +1,8 @@
 """Pictures of the report's contrast of two classes, for light and for dark pages.
 
-    python examples/picture.py demo/report.html "FIRST CLASS" "SECOND CLASS" --out docs/pictures
+You will see two files of one picture, which a browser that is light or dark chooses between:
+
+    python examples/06_picture.py demo/report.html "FIRST CLASS" "SECOND CLASS" --out docs/pictures
 
 Needs `pip install playwright` and Chromium, that of the system or of `playwright install chromium`.
 """

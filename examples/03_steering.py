@@ -1,6 +1,8 @@
 """A model that looks at the background, found out and steered away from it.
 
-A network learns birds before backgrounds of every kind. Then it is trained on, mostly with pictures
+You will see the accuracy of a network on the backgrounds that it knows and on others, how far its
+features move with the background, and how much better it does without those that move most. A
+network learns birds before backgrounds of every kind. Then it is trained on, mostly with pictures
 that have the background of their species, as where a zoo keeps each in a cage of its own colour:
 beside features of birds it gets features of backgrounds, and these fit the species well.
 So does a sparse model of it, which the report shows. In the test any background comes with any
@@ -11,7 +13,7 @@ but the background changes, or to ask for features that look at the middle of th
 (`bias="center"`). Nothing is trained after the selection: what gets better does so by the choice of
 features alone.
 
-    python examples/steering.py --out steering
+    python examples/03_steering.py --out steering
 """
 
 from __future__ import annotations

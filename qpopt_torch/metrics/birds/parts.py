@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from qpopt_torch.data.birds.species import Twins
 from qpopt_torch.errors import LoaderError
 
 Floats = NDArray[np.float64]
@@ -137,6 +136,14 @@ def part_alignment(
     ------
     LoaderError
         If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from qpopt_torch.metrics import part_alignment
+    >>> features = [[0.9, 0.1], [0.8, 0.7], [0.2, 0.4], [0.1, 0.2]]
+    >>> has = [[1, 0], [0, 1]]  # two classes and two variants
+    >>> print(part_alignment(features, [0, 0, 1, 1], has, ["red eye", "blue eye"]))
+    1 of 2 features recognise one variant of a part (AUROC ≥ 0.95); 1 of 2 variants are found.
     """
     values = np.asarray(features, dtype=np.float64)
     has = np.asarray(attributes).astype(bool)
@@ -176,123 +183,3 @@ def auroc(values: Floats, present: NDArray[np.bool_]) -> Floats:
     above = ranks - n_with * (n_with + 1) / 2
     result: Floats = np.where(n_pairs > 0, above / np.maximum(n_pairs, 1), np.nan)
     return result
-
-
-@dataclass(frozen=True)
-class Pointing:
-    """How often the maximum of a feature map lies on its part.
-
-    Parameters
-    ----------
-    hits
-        The share of maps whose maximum lies on the part, in percent.
-    chance
-        What any position of the same maps would give, in percent.
-    n_maps
-        How many maps were looked at: those whose part is to be seen.
-    """
-
-    hits: float
-    chance: float
-    n_maps: int
-
-
-def pointing(maps: ArrayLike, masks: ArrayLike) -> Pointing:
-    """Play the pointing game with exact masks.
-
-    A position of a map stands for a block of pixels, and lies on the part if the block shows
-    anything of it. Of several maxima the first counts.
-
-    Parameters
-    ----------
-    maps
-        One map for each case: cases × height × width.
-    masks
-        Where the part is that the map should show: cases × height × width of the picture, no
-        smaller than the maps. Cases whose mask is empty are left out.
-
-    Raises
-    ------
-    LoaderError
-        If the shapes do not fit.
-    """
-    values, shown = np.asarray(maps, dtype=np.float64), np.asarray(masks).astype(bool)
-    fits = values.ndim == 3 and shown.ndim == 3 and len(values) == len(shown)
-    if not fits or (np.array(shown.shape) < values.shape).any():
-        raise LoaderError(
-            f"The maps have the shape {values.shape} and the masks {shown.shape}; both need one "
-            "for each case, and masks must not be smaller than maps."
-        )
-    rows, columns = (_blocks(shown.shape[axis], values.shape[axis]) for axis in (1, 2))
-    on_part = np.stack([shown[:, r, c].any(axis=(1, 2)) for r in rows for c in columns], axis=1)
-    seen = on_part.any(axis=1)
-    if not seen.any():
-        return Pointing(float("nan"), float("nan"), 0)
-    places = values[seen].reshape(int(seen.sum()), -1).argmax(axis=1)
-    hits = on_part[seen][np.arange(len(places)), places]
-    chance = float(on_part[seen].mean())
-    return Pointing(100.0 * float(hits.mean()), 100.0 * chance, len(places))
-
-
-def _blocks(n_pixels: int, n_positions: int) -> list[slice]:
-    """Return which pixels along a side every position of a map stands for, shared ones in both."""
-    edges = [(k * n_pixels, (k + 1) * n_pixels) for k in range(n_positions)]
-    return [slice(a // n_positions, -(-b // n_positions)) for a, b in edges]
-
-
-@dataclass(frozen=True)
-class TwinContrast:
-    """Whether a model tells twins apart by the part in which they differ.
-
-    Parameters
-    ----------
-    first, second
-        The classes.
-    part
-        The part in which they differ.
-    features
-        The features that one class has and the other has not, as columns of the selection.
-    of_part
-        How many of them recognise a variant of this part.
-    """
-
-    first: int
-    second: int
-    part: str
-    features: tuple[int, ...]
-    of_part: int
-
-    @property
-    def told_by_part(self) -> bool:
-        """Whether the one differing part is all that differs in the model."""
-        return len(self.features) > 0 and self.of_part == len(self.features)
-
-
-def twin_contrasts(
-    twins: Iterable[Twins],
-    variant_parts: Sequence[str],
-    alignment: PartAlignment,
-    assignment: ArrayLike,
-) -> tuple[TwinContrast, ...]:
-    """Return which features tell twins apart, and how many of them are of the part that does.
-
-    Parameters
-    ----------
-    twins
-        As `DrawnBirds.twins` has them.
-    variant_parts
-        The part of every variant.
-    alignment
-        Which variants the features recognise; only those of aligned features count.
-    assignment
-        Classes × features, 0/1.
-    """
-    has = np.asarray(assignment).astype(bool)
-    parts = np.array(variant_parts)[alignment.best]
-    contrasts = []
-    for pair in twins:
-        differing = np.flatnonzero(has[pair.first] != has[pair.second])
-        own = (parts[differing] == pair.part) & alignment.aligned[differing]
-        columns = tuple(differing.tolist())
-        contrasts.append(TwinContrast(pair.first, pair.second, pair.part, columns, int(own.sum())))
-    return tuple(contrasts)

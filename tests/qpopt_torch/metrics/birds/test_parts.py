@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from qpopt_torch import LoaderError
 from qpopt_torch.data.birds.species import Twins
 from qpopt_torch.metrics import PartAlignment, part_alignment, pointing, twin_contrasts
-from qpopt_torch.metrics.parts import auroc
+from qpopt_torch.metrics.birds.parts import auroc
 
 VARIANTS = ("red eye", "yellow eye", "fan tail", "fork tail", "blue wing")
 PARTS = ("eye", "eye", "tail", "tail", "wing")

@@ -1,0 +1,1 @@
+"""What the site draws while it is built: every picture light and dark, by a function each."""

@@ -1,0 +1,1 @@
+"""Branch and bound in several processes of one machine."""

@@ -1,0 +1,1 @@
+"""What features of drawn birds stand for, where every part is known."""
