@@ -74,6 +74,8 @@ class Incumbent:
         self.objective = objective
         self.improved_at = 0.0
         self.bound = inf
+        # What an earlier solve has settled is known only as well as its check has shown.
+        self.floor = -inf
         self.interrupted = False
         self.details: dict[str, Any] = {}
         self._phase = Phase.START
@@ -160,8 +162,8 @@ class Incumbent:
             If it lies below the objective of a solution by more than rounding explains.
         """
         with self._lock:
-            if bound is not None and isfinite(bound) and bound < self.bound:
-                self.bound = bound
+            if bound is not None and isfinite(bound) and max(bound, self.floor) < self.bound:
+                self.bound = max(bound, self.floor)
                 self._refuse_low_bound()
                 self._record()
 

@@ -56,6 +56,14 @@ class Group(NamedTuple):
         return Group(self.classes, self.share, self.thresholds, self.sigma)
 
 
+def size_of_multipliers(thresholds: Vector, sigma: float, n_taken: int) -> float:
+    """Return what the multipliers of a cut add up to where so many features are taken.
+
+    They may be far larger than what is left of their sum, and rounding is relative to them.
+    """
+    return n_taken * (float(np.abs(thresholds).sum()) + sigma * len(thresholds) ** 2)
+
+
 class GroupCut(NamedTuple):
     """A group with its overlap cuts, whose constants hold what included features add."""
 
@@ -71,6 +79,11 @@ class GroupCut(NamedTuple):
             value += float(X[i, i]) * (self.given.constant - self.otherwise.constant)
             value += float(difference @ X[i])
         return value
+
+    def size(self, n_taken: int) -> float:
+        """Return what its multipliers add up to where so many features are taken."""
+        cuts = self.given, self.otherwise
+        return max(size_of_multipliers(cut.thresholds, cut.sigma, n_taken) for cut in cuts)
 
 
 class StackedCuts:

@@ -30,6 +30,8 @@ class GroupSearchParams:
         Features selected less than this, or left out less, make no split worth having.
     steps, last_steps
         How long multipliers are improved: of every split, and of the best one.
+    largest_multiplier
+        Multipliers that become larger than this, relative to the largest similarity, are not kept.
     hope, first_sigma
         By how much the first of these steps want to improve a cut, relative to what it gives, and
         the σ to start from, relative to the largest similarity.
@@ -40,6 +42,7 @@ class GroupSearchParams:
     lowest_diagonal: float = 0.02
     steps: int = 80
     last_steps: int = 400
+    largest_multiplier: float = 1e3
     hope: float = 3e-3
     first_sigma: float = 0.05
 
@@ -165,8 +168,14 @@ class GroupSearch:
         rows, weight = np.ascontiguousarray(rows[:, used]), weight[used]
         gains = np.maximum(rows - thresholds[:, None], 0.0).sum(axis=0)
         hope = self._params.hope * abs(float(k * thresholds.sum() + gains @ weight))
-        best, sigma, _ = improve_multipliers(rows, weight, k, thresholds, sigma, hope, steps)
-        return best, sigma
+        found = improve_multipliers(rows, weight, k, thresholds, sigma, hope, steps)
+        best, best_sigma, _ = found
+        # Where no distinct sets fit into the weights the value falls without end, and multipliers
+        # grow until nothing but their rounding is left.
+        largest = self._params.largest_multiplier * float(np.abs(self._cuts.A[chosen]).max())
+        if max(best_sigma, float(np.abs(best).max())) > largest:
+            return thresholds, sigma
+        return best, best_sigma
 
 
 def _apart(X: Floats, diagonal: Vector, always: Vector, i: int) -> list[Vector]:

@@ -96,6 +96,13 @@ class Groups:
         result: Vector = np.maximum(1.0 - self._shares @ self._stack.member, 0.0)
         return result
 
+    @property
+    def size(self) -> float:
+        """What the multipliers of all groups add up to: what rounding is relative to."""
+        taken = self._sub.n_select + self._sub.n_per_class + self._sub.forced.shape[1]
+        both = zip(self._cuts, self._shares.tolist(), strict=True)
+        return float(sum(share * cut.size(taken) for cut, share in both))
+
     def add_to(self, M: Vector) -> None:
         """Add the symmetric matrices of all groups to M, each times its share."""
         self._stack.add_to(M, self._shares)

@@ -74,6 +74,11 @@ class Thresholds:
         """What the groups leave of every class."""
         return self._groups.left
 
+    @property
+    def size(self) -> float:
+        """What the multipliers of the groups add up to."""
+        return self._groups.size
+
     def matrix(self) -> NDArray[np.float64]:
         """Return the symmetric matrix L with Σ_c top_k(c) ≤ sᵀLs for every selection s."""
         n = self._sub.n_free

@@ -20,7 +20,6 @@ from qpopt.methods.compact import run_compact
 from qpopt.problem import validation
 from qpopt.problem.tolerances import ROUNDING
 from qpopt.proofs.certificate import Certificate
-from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.distributed.connection import connect
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.handover import SOLVER, Finish
@@ -30,6 +29,8 @@ from qpopt.proofs.phases.branching import Branch
 from qpopt.proofs.phases.searching import Search
 from qpopt.proofs.phases.small_parts import Enumeration, Handover
 from qpopt.proofs.record import Record
+from qpopt.proofs.resuming.checkpoint import Checkpoint
+from qpopt.proofs.resuming.recheck import Rechecked
 from qpopt.solvers.base import Solver
 from qpopt.solvers.registry import find_solver
 
@@ -83,8 +84,8 @@ class ProjectedOptions(Options):
         None,
         _writable,
         "A path to save to what is still open, about once a minute and at the end. Where it "
-        "exists already, the proof goes on from there. Begun together with a certificate, it "
-        "holds the proof as well, and every later solve can complete it.",
+        "exists already, the proof goes on from there: it is checked step by step first, and "
+        "what it does not show is proven anew.",
     )
 
     scheduler: str | None = option(
@@ -117,45 +118,37 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
     reached = None
     if options.checkpoint is not None:
         reached = Checkpoint.load(options.checkpoint, incumbent.scaling.original)
-        reached = None if reached is None else reached.into(incumbent.scaling)
-    recorded = options.certificate is not None
-    if recorded and reached is not None and reached.record is None:
-        raise InvalidFile(
-            f"{options.checkpoint} was begun without a certificate: what it has decided is proven "
-            "nowhere. Name another checkpoint, or ask for no certificate."
-        )
-    if options.scheduler is not None and reached is not None and reached.record is not None:
-        raise InvalidFile(
-            f"{options.checkpoint} was begun with a certificate, in which what workers prove is "
-            "not told. Name another checkpoint, or no scheduler."
-        )
     proof = Proof(
         incumbent,
-        reached,
         checkpoint=options.checkpoint,
         params=_params(options.params),
-        recorded=recorded,
+        recorded=options.certificate is not None,
     )
+
+    def prove() -> None:
+        found = None if reached is None else proof.resume(reached)
+        proof.run(_phases(proof, options, client, found))
+
     with ExitStack() as stack:
         client = None
         if options.scheduler is not None:
             client = stack.enter_context(connect(options.scheduler))
-        phases = _phases(proof, options, client, resumed=reached is not None)
-        incumbent.run(lambda: proof.run(phases))
+        incumbent.run(prove)
     incumbent.details["features_free"] = proof.n_free
     incumbent.details["nodes"] = 0 if proof.tree is None else proof.tree.nodes
     _save(proof, options)
 
 
 def _phases(
-    proof: Proof, options: ProjectedOptions, client: Any, *, resumed: bool
+    proof: Proof, options: ProjectedOptions, client: Any, found: Rechecked | None
 ) -> list[Callable[[Proof], None]]:
     """Return what is to be done; where an earlier solve was stopped, from there on."""
     finish: Finish | None = None
     hand_over = options.hand_over
-    if hand_over or (hand_over is None and proof.record is None):
+    if hand_over or (hand_over is None and not proof.recorded):
         finish = partial(run_compact, solver=find_solver(SOLVER.lower()), quadratic=False)
     phases: list[Callable[[Proof], None]] = []
+    resumed = found is not None and found.decides
     if not resumed:
         phases.append(Search(options.search_seconds, options.enumerate))
         if options.enumerate:
@@ -163,6 +156,9 @@ def _phases(
         phases.append(Linear())
         if finish is not None:
             phases.append(Handover(finish))
+    elif found is not None and found.asked and finish is not None and len(proof.parts) == 1:
+        # What the solver said then does not count: it is asked again.
+        phases.append(Handover(finish))
     first = max(proof.parts, key=lambda part: part.bound, default=None)
     large = first is not None and len(first.free) > proof.params.branch_below
     if not resumed or len(proof.parts) == 1 or large:
@@ -175,7 +171,7 @@ def _save(proof: Proof, options: ProjectedOptions) -> None:
     try:
         if options.checkpoint is not None:
             proof.save()
-        if options.certificate is not None and proof.record is not None:
+        if proof.record is not None and options.certificate is not None:
             _save_certificate(proof, proof.record, options.certificate)
     except InvalidFile as error:
         warn(str(error), stacklevel=2)

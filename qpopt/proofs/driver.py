@@ -11,18 +11,26 @@ from math import inf
 from os import PathLike
 
 from qpopt.control.blas import one_blas_thread
+from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.errors import InvalidFile
+from qpopt.errors import InvalidCertificate, InvalidFile
 from qpopt.problem.subproblem import Indices, Part, subproblem
-from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.distributed.cluster_tree import ClusterTree
 from qpopt.proofs.parallel.parallel_tree import ParallelTree
 from qpopt.proofs.params import ProofParams, Share
 from qpopt.proofs.record import Record, RecordedPart
+from qpopt.proofs.resuming.checkpoint import Checkpoint
+from qpopt.proofs.resuming.recheck import Rechecked, rechecked
 from qpopt.proofs.root import RootBound
 from qpopt.proofs.tree import Tree
 
 DEFAULTS = ProofParams()
+
+CHECKED_ALWAYS = 0.5
+"""Seconds that a kept proof is checked for also where time is over."""
+
+PAUSE_PER_SAVE = 10.0
+"""A save that takes long comes less often: it takes no more than a part of the time."""
 
 
 class Proof:
@@ -32,14 +40,12 @@ class Proof:
     ----------
     incumbent
         Gets solutions and bounds.
-    reached
-        What an earlier solve has left open.
     checkpoint
         Where `save` saves to, and the run now and then.
     params
         How time is divided.
     recorded
-        Whether to keep what a certificate needs; a proof that began so always goes on so.
+        Whether to prove everything in a way that a certificate can show.
 
     Attributes
     ----------
@@ -49,7 +55,7 @@ class Proof:
     aside
         Those of them that wait while a phase works on the others.
     record
-        How everything is proven; None where that is not kept.
+        How everything is proven; None where nobody asks for that.
     root, tree
         What the phases of these names work on, once they have begun.
     """
@@ -57,7 +63,6 @@ class Proof:
     def __init__(
         self,
         incumbent: Incumbent,
-        reached: Checkpoint | None = None,
         *,
         checkpoint: str | PathLike[str] | None = None,
         params: ProofParams = DEFAULTS,
@@ -71,16 +76,15 @@ class Proof:
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
         self.aside: tuple[Part, ...] = ()
-        most_bytes = params.certificate_megabytes * 2**20
-        self.record = Record(self.instance, most_bytes) if recorded else None
-        if reached is not None:
-            self.parts = reached.parts
-            self.record = reached.record
-            if self.record is not None:
-                self.record.room.most = most_bytes
-        self._reached = reached
+        self.recorded = recorded
+        self.record: Record | None = None
+        if recorded or checkpoint is not None:
+            self.record = Record(self.instance, params.certificate_megabytes * 2**20)
+        # What the file holds is more than what is known until all of it has been checked.
+        self._file_holds_more = False
         self._checkpoint = checkpoint
         self._saved_at = 0.0
+        self._took = 0.0
         self._bound_saved = False
 
     def run(self, phases: Sequence[Callable[[Proof], None]]) -> None:
@@ -88,8 +92,6 @@ class Proof:
 
         Without a solution every phase has its turn, however short.
         """
-        if self._reached is not None:
-            self._resume(self._reached)
         with one_blas_thread():
             for phase in phases:
                 found = self.incumbent.best is not None
@@ -147,7 +149,8 @@ class Proof:
         known = self.incumbent.best is not None and self.incumbent.bound < inf
         first = known and not self._bound_saved
         seconds = self.incumbent.clock.seconds
-        if first or seconds > self._saved_at + self.params.seconds_between_saves:
+        between = max(self.params.seconds_between_saves, PAUSE_PER_SAVE * self._took)
+        if first or seconds > self._saved_at + between:
             self._bound_saved = self._bound_saved or first
             try:
                 self.save()
@@ -155,6 +158,7 @@ class Proof:
                 # A full disk must not end the proof; the last save will tell.
                 self.incumbent.note(str(error))
             self._saved_at = self.incumbent.clock.seconds
+            self._took = self._saved_at - seconds
         return self.incumbent.clock.over
 
     def time(self, share: Share) -> float:
@@ -164,24 +168,47 @@ class Proof:
 
     def save(self) -> None:
         """Write the checkpoint, unless there is nothing worth keeping or it holds more already."""
-        best, bound = self.incumbent.best, self.incumbent.bound
-        before_resuming = self._reached is not None and (
-            self.incumbent.objective < self._reached.objective
-        )
-        if best is None or before_resuming or self._checkpoint is None:
+        best, record = self.incumbent.best, self.record
+        if best is None or record is None or self._checkpoint is None or self._file_holds_more:
             return
-        open_ = self.open() if bound > self.incumbent.objective else []
-        parts = [part._replace(bound=min(part.bound, bound)) for part, _ in open_]
-        # A part whose features were decided against each other holds nothing.
-        n_select = self.instance.n_select
-        kept = (part for part in parts if 0 <= n_select - len(part.included) <= len(part.free))
-        fingerprint, n_features = self.instance.fingerprint, self.instance.n_features
-        objective = self.incumbent.objective
-        reached = Checkpoint(fingerprint, n_features, best, objective, tuple(kept), self.record)
+        items = tuple(item for item, _ in record.items())
+        reached = Checkpoint(self.instance.fingerprint, best, self.incumbent.objective, items)
         reached.about(self.incumbent.scaling).save(self._checkpoint)
 
-    def _resume(self, reached: Checkpoint) -> None:
-        """Take over what an earlier solve knew."""
-        self.incumbent.offer(reached.best)
-        known = max((part.bound for part in reached.parts), default=reached.objective)
-        self.incumbent.tighten(max(known, reached.objective))
+    def resume(self, reached: Checkpoint) -> Rechecked:
+        """Take over what an earlier solve has proven as far as a check shows it; return that.
+
+        Raises
+        ------
+        InvalidFile
+            If what the checkpoint holds is no proof.
+        """
+        incumbent, n_steps = self.incumbent, len(reached.items)
+        self._file_holds_more = True
+        incumbent.offer(reached.best)
+        incumbent.enter(Phase.VERIFY, f"checking a proof of {n_steps} steps")
+        began = incumbent.clock.seconds
+        try:
+            found = rechecked(
+                incumbent,
+                reached.items,
+                lambda: incumbent.clock.over and incumbent.clock.seconds > began + CHECKED_ALWAYS,
+            )
+        except InvalidCertificate as error:
+            raise InvalidFile(
+                f"{self._checkpoint} is damaged, its proof shows nothing; name another file to "
+                f"begin anew. {error}"
+            ) from None
+        if self.record is not None:
+            found.record.room.most = self.record.room.most
+        self.record = found.record
+        self.parts = found.open(incumbent.objective)
+        incumbent.floor = found.settled
+        incumbent.tighten(found.bound(incumbent.objective))
+        self._file_holds_more = not found.complete
+        seconds = incumbent.clock.seconds - began
+        note = f"{n_steps} steps checked in {seconds:.1f} s, {len(self.parts)} parts open"
+        if found.anew:
+            note += f"; {found.anew} that were said to be done are not shown to be"
+        incumbent.note(note)
+        return found

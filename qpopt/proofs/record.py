@@ -7,7 +7,7 @@ is decided once the step is in it, so an interruption never leaves a decision wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import comb, inf
 from typing import NamedTuple
 
@@ -192,35 +192,6 @@ class Record:
                 feature, chosen, rest = one.halves
                 yield Split(feature), chosen.given
                 todo += [rest, chosen]
-
-    @classmethod
-    def of(cls, instance: Instance, items: Iterable[tuple[Item, float]]) -> Record:
-        """Return the record that has these items.
-
-        Raises
-        ------
-        ValueError
-            If they are those of none.
-        """
-        record = cls(instance)
-        todo = [record.root]
-        for item, value in items:
-            if not todo:
-                raise ValueError("There is more than one record.")
-            one = todo[-1]
-            if isinstance(item, Claim):
-                one.claim = item
-            elif isinstance(item, Step):
-                one.steps = (*one.steps, Proven(item, value))
-                record.room.used += item.size
-            elif isinstance(item, End):
-                todo.pop().looked_at = value if item.enumerated else None
-            else:
-                chosen, rest = todo.pop().split(item.feature, value)
-                todo += [rest, chosen]
-        if todo:
-            raise ValueError("The record does not end.")
-        return record
 
     def _left_to_check(self, known: float) -> set[int]:
         """Return which parts are not shown to be as bounded as is known, and are small enough."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from qpopt.control.limits import Clock, Limits
 from qpopt.cuts.cliques import violated_cliques
-from qpopt.cuts.group_cuts import Group
+from qpopt.cuts.group_cuts import Group, size_of_multipliers
 from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
 from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
@@ -164,6 +164,9 @@ class LinearRelaxation:
         redundancy = np.array([sub.R[pair] for pair in self._pair_columns])
         constant += float(np.maximum(charge - redundancy, 0.0).sum())
         size = abs(constant) + float(np.abs(gains).sum()) + float(charge.sum())
+        taken = sub.n_select + sub.n_per_class + sub.forced.shape[1]
+        for cut, factor in self._factors():
+            size += factor * size_of_multipliers(cut.thresholds, cut.sigma, taken)
         paid = 1e-13 * (len(self._cuts) + sub.n_free) * size
         return _decided(gains, constant + paid, sub.n_select)
 

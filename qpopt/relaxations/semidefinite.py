@@ -210,7 +210,7 @@ class SemidefiniteRelaxation:
     def _proven(self) -> _Proven:
         M, offset, B = self._parts()
         # What adding up M can have lost: some thousand terms at the most, each rounded.
-        size = abs(offset) + self.sub.n_select**2 * float(np.abs(M).max())
+        size = abs(offset) + self.sub.n_select**2 * float(np.abs(M).max()) + self._thresholds.size
         rounding = 64 * self.sub.n_classes * EPS * size
         return _Proven(offset + rounding, M + B, B, eigenvalue_deficit(B))
 

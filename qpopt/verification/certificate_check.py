@@ -160,10 +160,8 @@ def examine(instance: Instance, certificate: Certificate) -> Examination:
     if certificate.fingerprint != instance.fingerprint:
         raise InvalidCertificate("The certificate is for another instance.")
     instance = worked_on(instance, certificate)
-    included = frozenset(instance.include)
-    free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
     aside: list[tuple[float, float]] = []
-    open_, ended, solvers = [PartOfProof(included, free)], [], []
+    open_, ended, solvers = [whole(instance)], [], []
     for number, item in enumerate(certificate.steps):
         if not open_:
             raise InvalidCertificate(f"Step {number} is about nothing: all parts have ended.")
@@ -171,20 +169,28 @@ def examine(instance: Instance, certificate: Certificate) -> Examination:
         if isinstance(item, End):
             ended.append(_ended(instance, part, item))
         elif isinstance(item, Split):
-            open_ += _split(part, item, number)
+            open_ += halves(part, item, number)
         elif isinstance(item, Claim):
             check_claim(item)
             solvers.append(item.solver)
             open_.append(part._replace(claimed=min(part.claimed, item.bound)))
         else:
-            found, rest = _narrowed(instance, part, item, number)
+            found, rest = narrowed(instance, part, item, number)
             aside.append(found)
             open_.append(rest)
     ended += [_ended(instance, part, End(enumerated=False)) for part in reversed(open_)]
     return Examination(aside, ended, tuple(dict.fromkeys(solvers)))
 
 
-def _holds_selections(instance: Instance, part: PartOfProof) -> bool:
+def whole(instance: Instance) -> PartOfProof:
+    """Return all selections, of which nothing is proven."""
+    included = frozenset(instance.include)
+    free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
+    return PartOfProof(included, free)
+
+
+def holds_selections(instance: Instance, part: PartOfProof) -> bool:
+    """Tell whether there is any selection in a part."""
     return 0 <= instance.n_select - len(part.included) <= len(part.free)
 
 
@@ -192,14 +198,14 @@ def _ended(instance: Instance, part: PartOfProof, end: End) -> PartOfProof:
     """Return a part that ends with its bound."""
     if type(end.enumerated) is not bool:
         raise InvalidCertificate("An end of a part does not say how.")
-    if not _holds_selections(instance, part):
+    if not holds_selections(instance, part):
         return part.at_most(-inf)
     if not end.enumerated:
         return part
     return part.at_most(best_of_all(instance, part.included, part.free))
 
 
-def _split(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
+def halves(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
     """Return the parts without and with a feature: the last one comes first."""
     d = split.feature
     if type(d) is not int or d not in part.free:
@@ -212,12 +218,18 @@ def _split(part: PartOfProof, split: Split, number: int) -> list[PartOfProof]:
     ]
 
 
-def _narrowed(
+def narrowed(
     instance: Instance, part: PartOfProof, step: Any, number: int
 ) -> tuple[tuple[float, float], PartOfProof]:
-    """Return the bounds of what a step sets aside, and the part that it leaves."""
+    """Return the bounds of what a step sets aside, and the part that it leaves.
+
+    Raises
+    ------
+    InvalidCertificate
+        If the step, the one of this number, is not about this part, or is none.
+    """
     check_step(instance, step)
-    if not _holds_selections(instance, part):
+    if not holds_selections(instance, part):
         raise InvalidCertificate(f"Step {number} is about a part without selections.")
     included, free = part.included, part.free
     if len(included) == instance.n_select:

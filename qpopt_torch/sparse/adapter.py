@@ -16,9 +16,9 @@ SLOPE_SAMPLES = 32
 class Adapter(nn.Module):
     """Mixes all features of a network into the selected ones.
 
-    It starts as the plain selection: before training nothing has changed. It works in standard
-    units, so that features of every size are learnt equally fast, and answers in the units of the
-    selected features.
+    It starts as the plain selection, but for what its ReLU cuts off. It works in standard units, so
+    that features of every size are learnt equally fast, and answers in the units of the selected
+    features.
 
     Parameters
     ----------

@@ -34,7 +34,8 @@ def train_adapter(
     Parameters
     ----------
     head
-        The head; it ends in evaluation mode, with an adapter.
+        The head; it ends in evaluation mode, with an adapter. Without epochs nothing is trained,
+        and it stays as it is: an adapter with a ReLU would change what it says.
     features
         What the network gives, N × all features.
     labels
@@ -76,6 +77,9 @@ def train_adapter(
         validation = _checked(head, *validation)
         if validation[0].shape[1] != features.shape[1]:
             raise LoaderError("validation has another number of features than the training.")
+    if not settings.epochs:
+        head.eval()
+        return History()
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
         head.adapter = Adapter(

@@ -18,6 +18,8 @@ from qpopt_torch import (
     FineTuning,
     LoaderError,
     ModelError,
+    PartialTraining,
+    SparseHead,
     Statistics,
     TrainingError,
     accuracy,
@@ -28,6 +30,7 @@ from qpopt_torch import (
     load,
     sparsify,
     sweep,
+    train_adapter,
     train_dense,
 )
 from qpopt_torch.pipeline.sparsify import judge
@@ -258,9 +261,37 @@ def test_no_epochs_train_nothing():
     before = weights(dense)
     assert train_dense(dense, data, DenseTraining(epochs=0), progress=False).epochs == []
     assert same(before, weights(dense))
-    frozen = sparsify(cnn(), DATA, training=AdapterTraining(epochs=0, relu=False), **COUNTS)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        FineTuning(epochs=0),
+        PartialTraining(epochs=0),
+        AdapterTraining(epochs=0),
+        AdapterTraining(epochs=0, relu=False),
+        AdapterTraining(epochs=0, kind="linear"),
+    ],
+    ids=lambda settings: f"{type(settings).__name__}-{vars(settings).get('kind')}",
+)
+def test_no_epochs_of_any_kind_change_nothing(training):
+    """Not a bit: the model is what it is without any training."""
+    trained = sparsify(cnn(), DATA, training=training, **COUNTS)
     plain = sparsify(cnn(), DATA, training=None, **COUNTS)
-    torch.testing.assert_close(frozen(X), plain(X))
+    assert torch.equal(trained(X), plain(X))
+    assert same(weights(trained), weights(plain))
+
+
+def test_no_epochs_leave_an_adapter_as_it_is():
+    head = SparseHead(np.arange(2), np.eye(2, dtype=bool), np.zeros(2), np.ones(2))
+    features, labels = torch.randn(20, 3), torch.arange(20) % 2
+    train_adapter(head, features, labels, AdapterTraining(epochs=1, hidden=4), progress=False)
+    adapter, before = head.adapter, weights(head)
+    history = train_adapter(head, features, labels, AdapterTraining(epochs=0), progress=False)
+    assert history.epochs == []
+    assert head.adapter is adapter
+    assert same(before, weights(head))
+    assert not head.training
 
 
 @pytest.mark.parametrize("n_batches", [1, 3, 4])

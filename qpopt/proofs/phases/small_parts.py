@@ -44,7 +44,7 @@ class Handover:
 def most_selections(proof: Proof) -> int:
     """Return how few selections a part must have to be looked at one by one."""
     most = proof.params.most_selections
-    return most if proof.recording is None else min(most, MOST_SELECTIONS + 1)
+    return min(most, MOST_SELECTIONS + 1) if proof.recorded else most
 
 
 def look_at_all(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmarks.studies import fuzz
@@ -23,3 +24,10 @@ def test_what_is_wrong_is_told(toy):
     wrong = list(fuzz._wrong_solve(toy, 13.5, "projected", "auto", {}))
     assert [text.partition(": ")[2].split()[0] for text in wrong] == ["bound", "12.9"]
     assert len(list(fuzz._wrong_bound(toy, 20.0, "best"))) == 1
+
+
+@pytest.mark.parametrize("number", [84, 97, 223])
+def test_multipliers_that_grow_without_end_cost_no_bound_its_proof(number):
+    """Two classes cannot differ within what is selected by half, so a cut falls for ever."""
+    instance = fuzz._instance(np.random.default_rng([1707936531, number]))
+    assert list(fuzz._wrong_bound(instance, fuzz.optimum(instance), "semidefinite")) == []

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import qpopt
 from qpopt import Certificate, InvalidFile, Status, check_certificate, solve, verify
 from qpopt.problem.subproblem import Part
-from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.params import Patience, ProofParams
 from qpopt.proofs.phases.small_parts import Enumeration
+from qpopt.proofs.resuming.checkpoint import Checkpoint
 from qpopt.proofs.root import RootBound
 from qpopt.verification.certificate_check import End
 from tests.awkward import awkward_instances

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Instance
+from qpopt.cuts.group_cuts import Group
+from qpopt.cuts.thresholds import Thresholds
 from qpopt.problem.subproblem import subproblem
 from qpopt.relaxations.admm import AdmmParams
 from qpopt.relaxations.semidefinite import SemidefiniteParams, SemidefiniteRelaxation
@@ -121,3 +123,21 @@ def test_an_extension_changes_nothing_for_the_present_features():
     for _ in range(3):
         bound.round()
     assert not np.array_equal(bound.class_cuts.shares, cuts.shares)
+
+
+@pytest.mark.parametrize("huge", [1e4, 1e8, 1e12])
+def test_what_huge_multipliers_lose_by_cancelling_is_paid(huge):
+    """Thresholds −σ and σ say nothing that −2σ and 2σ do not, but for the digits."""
+    instance = qpopt.generate(7, 3, 4, 3, seed=1)
+    sub = subproblem(instance)
+    bound = SemidefiniteRelaxation(sub)
+    bound.round()
+    thresholds = instance.A[:2].min() - np.array([huge, huge]) * 1.1
+    groups = [Group((0, 1), 1.0, thresholds, 1.1 * huge)]
+    bound._thresholds = Thresholds(sub, bound.class_cuts, groups)
+    _, Q, B, _ = proven = bound._proven()
+    for selection in all_selections(instance):
+        z = value(instance, selection, best_class_sets(instance, selection))
+        chosen = np.ix_(selection, selection)
+        assert proven.offset + Q[chosen].sum() - B[chosen].sum() >= z
+    assert proven.offset > bound.sub.constant + bound.admm.t * 4 + 1e-13 * huge

@@ -19,8 +19,6 @@ from qpopt import (
     generate,
     solve,
 )
-from qpopt.proofs.checkpoint import Checkpoint
-from qpopt.proofs.record import Record
 from qpopt.relaxations.step import Step
 from qpopt.verification import certificate_check
 from qpopt.verification.certificate_check import Claim, End, Split, checked
@@ -307,34 +305,3 @@ def test_no_edited_file_of_a_tree_proves_something_false(trees, tmp_path_factory
     except InvalidFile:
         return
     assert proves_nothing_false(instance, forged, best)
-
-
-@pytest.mark.filterwarnings("ignore:The certificate shows")
-@pytest.mark.parametrize("forgery", ["one half closed", "low values", "another part"])
-def test_a_forged_checkpoint_makes_no_certificate(tmp_path, trees, forgery):
-    """Whoever can seal a checkpoint can make a solve believe it, but no check."""
-    instance, best, _ = trees[0]
-    paths = {"checkpoint": tmp_path / "checkpoint.npz", "certificate": tmp_path / "proof.npz"}
-    solve(instance, gap=0.0, options={**BRANCHING, **paths})
-    reached = Checkpoint.load(paths["checkpoint"], instance)
-    items = list(reached.record.items())
-    if forgery == "one half closed":
-        items = [(Split(4), np.inf), (End(True), best - 1.0), (End(False), best - 1.0)]
-    elif forgery == "low values":
-        items = [(item, value - abs(best)) for item, value in items]
-    else:
-        items = [(items[0][0], -np.inf), (End(False), np.inf)]
-    worse = reached.best._replace(selection=np.array([0, 1, 2, 3, 4]))
-    forged = replace(
-        reached, best=worse, objective=float("-1e9"), record=Record.of(instance, items), parts=()
-    )
-    forged.save(paths["checkpoint"])
-    solution = solve(instance, gap=0.0, options={**BRANCHING, **paths})
-    again = Certificate.load(paths["certificate"])
-    assert proves_nothing_false(instance, again, best)
-    assert solution.objective == pytest.approx(best) or not qualifies(instance, again, solution)
-
-
-def qualifies(instance, certificate, solution):
-    """Whether a certificate proves the bound of a solution."""
-    return check_certificate(instance, certificate) <= solution.bound + 1e-6

@@ -17,11 +17,11 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.problem.subproblem import Part, subproblem
-from qpopt.proofs.checkpoint import Checkpoint
 from qpopt.proofs.distributed import cluster_tree, worker
 from qpopt.proofs.distributed.cluster_tree import ClusterTree
 from qpopt.proofs.distributed.connection import connect
 from qpopt.proofs.distributed.worker import News, Order, work_on
+from qpopt.proofs.resuming.checkpoint import Checkpoint
 from tests.brute_force import brute_force
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of distributed itself, when workers die
@@ -144,7 +144,7 @@ def test_a_stopped_proof_goes_on_from_its_checkpoint(threads, tmp_path):
         progress=interrupt,
     )
     assert first.status is Status.INTERRUPTED
-    assert Checkpoint.load(path, instance).parts
+    assert Checkpoint.load(path, instance).items
     second = solve(instance, time_limit=None, gap=0.0, options=options(threads, checkpoint=path))
     assert second.objective == pytest.approx(brute_force(instance).objective)
     assert second.status is Status.OPTIMAL
