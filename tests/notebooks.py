@@ -21,8 +21,8 @@ from qpopt.io import replacing
 def run(path, known=None, change=lambda source: source):
     """Run the code cells of a notebook, each changed before it runs, and return the notebook.
 
-    What the cells define lands in `known`. A cell shows what it prints, its last value, and the
-    figures that it leaves open.
+    What the cells define lands in `known`. A cell shows what it prints, the figures that it leaves
+    open, and its last value unless a semicolon ends it.
     """
     from matplotlib import pyplot as plt
 
@@ -44,7 +44,7 @@ def run(path, known=None, change=lambda source: source):
             )
         cell["execution_count"] = number
         cell["outputs"] = [*_text(printed.getvalue()), *map(_figure, plt.get_fignums())]
-        if shown is not None:
+        if shown is not None and not "".join(cell["source"]).rstrip().endswith(";"):
             cell["outputs"].append(_value(shown, number))
         plt.close("all")
     return notebook

@@ -13,7 +13,7 @@ from tests.qpopt_torch.report.claims.every_page import every_claim
 from tests.qpopt_torch.report.claims.truth import Truth
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-MOST = 12
+MOST = 8
 """Contrasts, and right and wrong decisions, that are looked at in the report of an example."""
 
 

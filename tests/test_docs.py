@@ -128,7 +128,8 @@ def drawing(monkeypatch):
     return importlib.import_module
 
 
-def test_every_picture_is_drawn_for_light_and_dark_pages(drawing, tmp_path):
+def test_every_picture_is_drawn_for_light_and_dark_pages(drawing, tmp_path, monkeypatch):
+    monkeypatch.setattr(drawing("drawing.solving"), "SECONDS", 0.25)
     for page in ("problem", "solving"):
         drawing(f"drawing.{page}").draw(tmp_path)
         shown = pictures_of(ROOT / "docs" / f"{page}.md")

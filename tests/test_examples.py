@@ -147,7 +147,7 @@ def test_steering(reported, tmp_path):
     reported.hold(tmp_path / "new" / "report.html")
 
 
-def test_frozen(tmp_path):
+def test_frozen_features(reported, tmp_path):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(6), 20)
     centres = 2 * rng.random((6, 24))
@@ -158,9 +158,8 @@ def test_frozen(tmp_path):
         is_train=np.arange(120) % 4 > 0,
     )
     counts = ("--n-select", 8, "--n-per-class", 3, "--time-limit", 1)
-    done = run("04_frozen_features.py", tmp_path / "features.npz", *counts)
-    assert done.returncode == 0, done.stderr
-    lines = [line.rpartition("   ")[::2] for line in done.stdout.splitlines()]
+    printed = reported.run("04_frozen_features.py", tmp_path / "features.npz", *counts)
+    lines = [line.rpartition("   ")[::2] for line in printed.splitlines()]
     assert "mlp adapter, 3 of 8 features for every class" in dict(lines)
 
 

@@ -49,16 +49,18 @@ def _assignment(look: Look, solution: Any) -> Any:
     taken = solution.class_sets()
     for c, d in np.ndindex(A.shape):
         size = 0.9 * np.sqrt(A[c, d] / A.max())
-        colour = look.first if d in taken[c] else look.faint
+        mine = d in taken[c]
         corner = (d - size / 2, c - size / 2)
-        axes.add_patch(plt.Rectangle(corner, size, size, color=colour, lw=0))
-        axes.text(d + 0.43, c + 0.43, f"{A[c, d]:g}", ha="right", va="bottom", fontsize=8)
+        fill = look.first if mine else "none"
+        axes.add_patch(plt.Rectangle(corner, size, size, fc=fill, ec=look.first, lw=1.2))
+        on_top = {"color": look.paper, "weight": "bold"} if mine else {"color": look.ink}
+        axes.text(d, c, f"{A[c, d]:g}", ha="center", va="center", fontsize=9, **on_top)
     selected = set(solution.selection.tolist())
-    names = [f"feature {d}" + ("" if d in selected else "\nnot selected") for d in range(4)]
+    names = [f"{d}" if d in selected else f"{d}\nnot selected" for d in range(4)]
     axes.set(xlim=(-0.6, 3.6), ylim=(2.6, -0.6), aspect="equal")
     axes.set_xticks(range(4), names)
     axes.set_yticks(range(3), CLASSES)
-    axes.xaxis.tick_top()
+    axes.set_xlabel("feature")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return figure

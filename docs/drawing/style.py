@@ -20,11 +20,12 @@ class Look(NamedTuple):
     first: str
     second: str
     faint: str
+    paper: str
 
 
 LOOKS = {
-    "light": Look("#222222", "#00796b", "#e64a19", "#9aa5b1"),
-    "dark": Look("#dddddd", "#4db6ac", "#ff8a65", "#66707c"),
+    "light": Look("#222222", "#00796b", "#e64a19", "#9aa5b1", "#ffffff"),
+    "dark": Look("#dddddd", "#4db6ac", "#ff8a65", "#66707c", "#1e2129"),
 }
 
 
