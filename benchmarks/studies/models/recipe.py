@@ -28,8 +28,10 @@ class Recipe:
         Of the dense network; with the rate 0 only its head is trained, on what reaches it.
     epochs, lr, beta
         Of every sparse model.
-    smoothing, weight_decay, algorithm, annealing, norms
+    smoothing, weight_decay, algorithm, annealing, norms, amp
         Of both, as in `FineTuning`.
+    unbounded
+        Whether a ReLU6 that gives the feature maps becomes a ReLU.
     relu, leaking
         Whether features below their mean count as 0, and the share of the training in which they
         still count somewhat.
@@ -62,6 +64,8 @@ class Recipe:
     algorithm: str = "adamw"
     annealing: str = "cosine"
     norms: str = "frozen"
+    amp: str = "auto"
+    unbounded: bool = False
     relu: bool = True
     leaking: float = 0.7
     grounding: float = 0.0
@@ -97,7 +101,8 @@ class Recipe:
     @property
     def before(self) -> str:
         """The values on which the dense network depends, as text."""
-        shared = {"finer": self.finer, "views": self.views, "batch_size": self.batch_size}
+        names = ("finer", "views", "batch_size", "unbounded")
+        shared = {name: getattr(self, name) for name in names}
         return json.dumps(shared | asdict(self.dense(0)), sort_keys=True)
 
     def dense(self, seed: int) -> DenseTraining:
@@ -139,6 +144,6 @@ class Recipe:
         )
 
     def _shared(self, seed: int) -> dict[str, Any]:
-        names = ("smoothing", "weight_decay", "algorithm", "annealing", "norms")
+        names = ("smoothing", "weight_decay", "algorithm", "annealing", "norms", "amp")
         shared = {name: getattr(self, name) for name in names}
         return shared | {"grids": "one" if self.finer else "all", "seed": seed}
