@@ -63,12 +63,7 @@ def main() -> None:
         dense,
         train,
         qpopt_torch.DenseTraining(
-            epochs=given.epochs,
-            lr=2e-2,
-            head_lr=5e-2,
-            decay_every=4,
-            beta=given.beta,
-            seed=given.seed,
+            epochs=given.epochs, lr=2e-2, head_lr=5e-2, decay_every=4, seed=given.seed
         ),
     )
     sparse = qpopt_torch.sparsify(

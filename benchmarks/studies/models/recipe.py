@@ -24,8 +24,10 @@ class Recipe:
     similarity, bias, redundancy
         What makes a feature fit a class, and wanted for its own sake, and what two alike ones
         cost, as in `prepare`.
+    probe_epochs
+        Epochs in which the head of the dense network is trained alone, before all of it.
     dense_epochs, dense_lr, head_lr, dense_beta
-        Of the dense network; with the rate 0 only its head is trained, on what reaches it.
+        Of the dense network; with the rate 0 it stays as it is, but for its head.
     epochs, lr, beta
         Of every sparse model.
     smoothing, weight_decay, algorithm, annealing, norms, amp
@@ -52,6 +54,7 @@ class Recipe:
     similarity: str = "pearson"
     bias: str = "locality"
     redundancy: float = 1.0
+    probe_epochs: int = 0
     dense_epochs: int = 12
     dense_lr: float = 5e-4
     head_lr: float = 5e-3
@@ -101,7 +104,7 @@ class Recipe:
     @property
     def before(self) -> str:
         """The values on which the dense network depends, as text."""
-        names = ("finer", "views", "batch_size", "unbounded")
+        names = ("finer", "views", "batch_size", "unbounded", "probe_epochs")
         shared = {name: getattr(self, name) for name in names}
         return json.dumps(shared | asdict(self.dense(0)), sort_keys=True)
 
