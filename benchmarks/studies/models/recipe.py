@@ -26,11 +26,11 @@ class Recipe:
         cost, as in `prepare`.
     probe_epochs
         Epochs in which the head of the dense network is trained alone, before all of it.
-    dense_epochs, dense_lr, head_lr, dense_beta
+    dense_epochs, dense_lr, head_lr, dense_beta, dense_smoothing
         Of the dense network; with the rate 0 it stays as it is, but for its head.
-    epochs, lr, beta
+    epochs, lr, beta, smoothing
         Of every sparse model.
-    smoothing, weight_decay, algorithm, annealing, norms, amp
+    weight_decay, algorithm, annealing, norms, amp
         Of both, as in `FineTuning`.
     unbounded
         Whether a ReLU6 that gives the feature maps becomes a ReLU.
@@ -59,6 +59,7 @@ class Recipe:
     dense_lr: float = 5e-4
     head_lr: float = 5e-3
     dense_beta: float = 0.196
+    dense_smoothing: float = 0.0
     epochs: int = 12
     lr: float = 5e-4
     beta: float = 2.0
@@ -115,6 +116,7 @@ class Recipe:
             lr=self.dense_lr,
             head_lr=self.head_lr,
             beta=self.dense_beta,
+            smoothing=self.dense_smoothing,
             decay_every=max(1, self.dense_epochs // 4),
             **self._shared(seed),
         )
@@ -125,6 +127,7 @@ class Recipe:
             epochs=self.epochs,
             lr=self.lr,
             beta=self.beta,
+            smoothing=self.smoothing,
             decay_every=max(1, self.epochs // 4),
             leaking=self.leaking if self.relu else 0.0,
             grounding=GroundingParams(weight=self.grounding) if self.grounding else None,
@@ -147,6 +150,6 @@ class Recipe:
         )
 
     def _shared(self, seed: int) -> dict[str, Any]:
-        names = ("smoothing", "weight_decay", "algorithm", "annealing", "norms", "amp")
+        names = ("weight_decay", "algorithm", "annealing", "norms", "amp")
         shared = {name: getattr(self, name) for name in names}
         return shared | {"grids": "one" if self.finer else "all", "seed": seed}
