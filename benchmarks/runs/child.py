@@ -33,7 +33,7 @@ from qpopt import Instance, QpoptError, Solution, __version__, solve
 from qpopt.control import Event, OnEvent, Phase
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.io import replacing
-from qpopt.selfcheck.processes import end_with_parent
+from qpopt.control.processes import end_with_parent
 from qpopt.solvers import solver_version
 
 WARM_UP_SECONDS = 1.0
