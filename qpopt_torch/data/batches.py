@@ -231,6 +231,14 @@ def to_model(x: Tensor, model: nn.Module) -> Tensor:
     return x.to(device=parameter.device, dtype=dtype, non_blocking=True)
 
 
+def require_tensor(x: Any, what: str = "A batch of inputs") -> None:
+    """Raise LoaderError unless something is a tensor with an axis of samples, and some of them."""
+    if not isinstance(x, Tensor):
+        raise LoaderError(f"{what} is a tensor, not {shown(x)}.")
+    if x.ndim == 0 or x.numel() == 0:
+        raise LoaderError(f"{what} must not be empty; it has the shape {tuple(x.shape)}.")
+
+
 def batch_count(loader: Iterable[Any]) -> int | None:
     """Return the number of batches, or None where the loader does not know it."""
     try:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qpopt_torch.data.batches import to_model
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.data.batches import require_tensor, to_model
+from qpopt_torch.errors import LoaderError, require_sparse
 from qpopt_torch.evidence.gather import Evidence, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
@@ -241,6 +241,8 @@ def explain_decision(
     >>> winner.number == int(sparse(birds[0][0][None]).argmax())
     True
     """
+    require_sparse(model, "explain_decision")
+    terms.check_arguments(evidence, to_image, label, model.head.n_classes, n_rivals)
     names = Names(model, class_names) if evidence is None else evidence.names
     batch, seen = _look(model, x)
     values = standard_units(model, seen)
@@ -251,6 +253,7 @@ def explain_decision(
 
 def _look(model: SparseClassifier, x: Tensor) -> tuple[Tensor, Features]:
     """Return the input as a batch of one, and what the model sees in it."""
+    require_tensor(x, "A sample")
     # The shape alone does not tell a grey image from a batch of one: the model has to.
     candidates = [x[None], x] if x.ndim > 1 and len(x) == 1 else [x[None]]
     problem: Exception | None = None

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from qpopt_torch.errors import ModelError
+from qpopt_torch.data.batches import require_tensor
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.geometry import Changes, OnGrid, apply_changes, coarsens, spread
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
@@ -83,6 +84,8 @@ def finer_maps(
     """
     core: Any = unwrap(model)
     sparse = isinstance(getattr(core, "head", None), Head)
+    if inputs is not None:
+        require_tensor(inputs)
     x = _made_up(core) if inputs is None else inputs[:N_PROBED]
     found = core.head if sparse else head_of(core, x, head)
     finer: Any = deepcopy(core)
@@ -126,7 +129,7 @@ def _look(core: nn.Module, head: Head, x: Tensor) -> _Seen:
 def check_stages(stages: Any) -> None:
     """Raise unless this is a number of steps that can be left out."""
     if isinstance(stages, bool) or not isinstance(stages, int) or stages < 1:
-        raise ModelError(f"stages must be a whole number of at least 1, not {stages!r}.")
+        raise ModelError(f"stages must be a whole number of at least 1, not {shown(stages)}.")
 
 
 def split_head(head: HeadLike) -> tuple[HeadLike, dict[str, Any] | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.layout import Layout
 
 LARGEST = 2**31 - 1
@@ -66,10 +66,10 @@ class Head:
         head = cls(**{**values, "layout": layout, "dropouts": tuple(values["dropouts"])})
         names = (head.name, *head.dropouts, *(n for n in (head.layer, head.norm) if n is not None))
         if isinstance(values["dropouts"], str) or not all(isinstance(n, str) and n for n in names):
-            raise ModelError(f"A head names modules, not {names!r}.")
+            raise ModelError(f"A head names modules, not {shown(names)}.")
         for label in ("n_features", "n_classes", "calls"):
             if type(count := getattr(head, label)) is not int or not 1 <= count <= LARGEST:
-                raise ModelError(f"{label} of a head must be a whole number, not {count!r}.")
+                raise ModelError(f"{label} of a head must be a whole number, not {shown(count)}.")
         if (head.layer is None) != (layout is None):
             raise ModelError("layer and layout of a head come together or not.")
         return head

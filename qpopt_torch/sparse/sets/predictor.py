@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from qpopt_torch.data.batches import to_model
-from qpopt_torch.errors import ModelError, shown
+from qpopt_torch.data.batches import require_tensor, to_model
+from qpopt_torch.errors import ModelError, require_sparse, shown
 from qpopt_torch.network.observation import run
 from qpopt_torch.sparse.sets.answers import Answers, answers_in, answers_of
 from qpopt_torch.sparse.sets.calibration import Calibration, calibrated, check_share
@@ -134,6 +134,7 @@ class Predictor:
         return ClassSets(sets, mask)
 
     def _answers(self, x: Tensor) -> Answers:
+        require_tensor(x)
         with self.model.observe() as seen:
             run(self.model, to_model(x, self.model), 0)
         return answers_in(self.model, seen)
@@ -206,6 +207,7 @@ def conformal(
     >>> predictor(torch.randn(5, 9)).mask.shape
     (5, 4)
     """
+    require_sparse(sparse, "conformal")
     alpha = check_share("alpha", alpha)
     abstain = alpha if abstain is None else check_share("abstain", abstain)
     if not isinstance(score, str) or score not in SCORES:
