@@ -57,7 +57,8 @@ class Preprocessing:
         if not fine:
             told = (self.size, self.mean, self.std, self.margin)
             raise ModelError(
-                f"Size, mean, deviation and margin cannot be {', '.join(map(shown, told))}."
+                f"There is no Preprocessing with {', '.join(map(shown, told))} as size, mean, std "
+                "and margin."
             )
 
     def __call__(self, image: Image) -> Tensor:

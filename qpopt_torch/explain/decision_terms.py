@@ -77,7 +77,7 @@ def check_arguments(
         require_evidence(evidence, "explain_decision")
     check_to_image(to_image)
     if label is not None:
-        class_number(None if isinstance(label, str) else label, n_classes, ())
+        class_number(-1 if isinstance(label, str) else label, n_classes, ())
     if isinstance(n_rivals, bool) or not isinstance(n_rivals, Integral) or n_rivals < 0:
         raise InvalidArgument(
             f"n_rivals must be a whole number of at least 0, not {shown(n_rivals)}."

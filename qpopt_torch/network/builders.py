@@ -109,8 +109,7 @@ def _function(name: str) -> Callable[..., Any]:
     try:
         function = getattr(module, what, None)
     except Exception as error:  # a package that loads its parts when they are asked for
-        said = " ".join(str(error).split())
-        raise ModelError(f"{name} fails: {type(error).__name__}: {said}.") from error
+        raise ModelError(f"{name} fails: {type(error).__name__}: {reason(error)}.") from error
     if not callable(function):
         raise ModelError(f"{place} has no function {what!r}.")
     found: Callable[..., Any] = function
@@ -125,8 +124,7 @@ def _made(
     try:
         model = function(**given)
     except Exception as error:  # the code of a user may fail in any way
-        said = " ".join(str(error).split())
-        raise ModelError(f"{name} fails: {type(error).__name__}: {said}.") from error
+        raise ModelError(f"{name} fails: {type(error).__name__}: {reason(error)}.") from error
     if not isinstance(model, nn.Module):
         raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
     told: Any = model

@@ -74,11 +74,12 @@ def steer(
     k = len(model.selection) if n_select is None else n_select
     per_class = int(model.assignment[0].sum()) if n_per_class is None else n_per_class
     wanted = checked_wishes(k, per_class, include, exclude)
-    checked_options(model, prepare, solve, model.head)
+    dense = as_dense(model)
+    checked_options(dense, prepare, solve, model.head)
     kept = [d for d in model.selection.tolist() if d not in wanted["exclude"]]
     settings = training_settings(training)
     sparse = sparsify(
-        as_dense(model),
+        dense,
         loader,
         n_select=k,
         n_per_class=per_class,

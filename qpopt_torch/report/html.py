@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +137,7 @@ def _check(dense: Any, settings: Any, max_bytes: Any, params: Any) -> None:
         raise InvalidArgument(f"settings must be a mapping, not {shown(settings)}.")
     if (
         isinstance(max_bytes, bool)
-        or not isinstance(max_bytes, Integral)
+        or not isinstance(max_bytes, int)
         or not 1 <= max_bytes <= LARGEST
     ):
         raise InvalidArgument(f"max_bytes must be a whole number above 0, not {shown(max_bytes)}.")

@@ -17,6 +17,7 @@ from qpopt.control.limits import Clock, Limits
         {"seed": 1.5},
         {"seed": -1},
         {"threads": 0},
+        {"threads": 1025},
     ],
 )
 def test_limits_out_of_range_are_refused(wrong):

@@ -81,7 +81,8 @@ def test_files_cannot_have_anything_run(name, arguments):
 def test_a_file_has_nothing_imported_from_the_current_folder(tmp_path, monkeypatch):
     """What a model came with may lie there; whoever names it means it."""
     (tmp_path / "came_along.py").write_text(
-        "import os\nfrom torch import nn\nos.mkdir('imported')\ndef make(): return nn.Linear(2, 3)\n"
+        "import os\nfrom torch import nn\nos.mkdir('imported')\n"
+        "def make(): return nn.Linear(2, 3)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", ".")])
