@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from qpopt.control.incumbent import Incumbent
-from qpopt.methods.base import Method, Options, option
+from qpopt.methods.base import EVERY_DEMAND, Method, Options, option
 from qpopt.problem import validation
 from qpopt.search.budget import Budget
 from qpopt.search.local_search import search
@@ -61,4 +61,5 @@ METHOD = Method(
     exact=False,
     run=run_search,
     options=SearchOptions,
+    demands=EVERY_DEMAND,
 )

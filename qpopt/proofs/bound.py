@@ -116,7 +116,8 @@ def bound(
         )
         phases = _phases(scaling.instance, kind)
         # Cliques have no place in a certificate.
-        proof = Proof(incumbent, recorded=kind != "cliques")
+        recorded = kind != "cliques" and not instance.demands
+        proof = Proof(incumbent, recorded=recorded)
         incumbent.run(lambda: proof.run(phases))
     known = incumbent.solution()
     certificate = None

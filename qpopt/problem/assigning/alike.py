@@ -7,15 +7,19 @@ of a feature, in one class or in all classes of a unit.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import pdist
 
 from qpopt.kernels.set_moves import best_pair, improve_sets
-from qpopt.problem.instance import Instance
+
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
 
 Mask = NDArray[np.bool_]
 
@@ -50,12 +54,17 @@ class Rules(NamedTuple):
     least_gain: float
 
 
-def rules_of(instance: Instance, selection: NDArray[np.int64], sizes: NDArray[np.int64]) -> Rules:
+def rules_of(
+    instance: Instance,
+    selection: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    pairs: Sequence[tuple[int, int]],
+) -> Rules:
     """Return what holds for the sets of a selection where classes have these sizes."""
     n_classes = instance.n_classes
     values = np.ascontiguousarray(instance.A[:, selection])
     pair = np.zeros((n_classes, n_classes), dtype=bool)
-    for c, other in instance.pairs:
+    for c, other in pairs:
         pair[c, other] = pair[other, c] = True
     smaller = np.minimum(sizes[:, None], sizes)
     # Equal sets have equal sizes.
@@ -102,10 +111,39 @@ def alike_sets(
 
     Heeds forbidden and required assignments as well, but no other demands.
     """
-    rules = rules_of(instance, selection, sizes)
+    pairs = instance.pairs
+    if instance.n_pairs:
+        pairs = likely_pairs(instance, selection, sizes)
+    rules = rules_of(instance, selection, sizes, pairs)
     member = first_sets(rules, sizes)
     wrong = improve_sets(rules, member, SWEEPS)
     return None if wrong else member.astype(np.int8)
+
+
+def likely_pairs(
+    instance: Instance, selection: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[tuple[int, int], ...]:
+    """Return as many pairs as there must be, of classes that want nearly the same features.
+
+    Classes come together in units that can have a common part and one more feature each.
+    """
+    values = instance.A[:, selection]
+    first, second = np.triu_indices(instance.n_classes, 1)
+    alike = sizes[first] == sizes[second]
+    apart = np.where(alike, pdist(values), np.inf)
+    unit = np.arange(instance.n_classes)
+    count = 0
+    for number in np.argsort(apart, kind="stable").tolist():
+        if count >= instance.n_pairs or not alike[number]:
+            break
+        one, other = np.flatnonzero(unit == unit[first[number]]), unit == unit[second[number]]
+        others = np.flatnonzero(other)
+        most = len(selection) - int(sizes[first[number]]) + 1
+        if unit[first[number]] != unit[second[number]] and len(one) + len(others) <= most:
+            count += len(one) * len(others)
+            unit[others] = unit[one[0]]
+    joined = unit[first] == unit[second]
+    return tuple(zip(first[joined].tolist(), second[joined].tolist(), strict=True))
 
 
 def _common_part(

@@ -5,30 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import fsum, inf
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.problem.assigning.alike import alike_sets
+from qpopt.problem.assigning.growing import grown_sets
 from qpopt.problem.assigning.matched import matched_sets
 from qpopt.problem.assigning.program import Program
-from qpopt.problem.assigning.rows import add_violated, breaks_nothing
-from qpopt.problem.instance import Instance
+from qpopt.problem.assigning.rows import add_violated
+from qpopt.problem.demands.fulfilment import unmet
+
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
 
 Signs = NDArray[np.int8]
 
 SAME = 1e-9
 """Values that differ by less, relative to what they add up from, count as equal."""
 
+LEAST_SECONDS = 2.0
+"""For how long a program is asked where there is no assignment yet."""
 
-class Assigned(NamedTuple):
+SOLVED = 1e-6
+"""Within which the bound of a program is its value."""
+
+MOST_CLASSES = 50
+"""With more classes no program asks for a number of pairs: it has a variable for every pair."""
+
+
+class Found(NamedTuple):
     """What is known of the assignments of a selection.
 
     Parameters
     ----------
     signs
-        A feasible one, classes × selected features, or None where none was found.
+        A feasible one, classes × selected features: 1, 0, or −1; None where none was found.
     value, bound
         What it is worth, −∞ without one; what none exceeds, −∞ where there is none.
     """
@@ -42,18 +55,17 @@ class Assigned(NamedTuple):
         """Whether no assignment is better, within rounding."""
         if self.signs is None:
             return self.bound == -inf
-        size = max(abs(self.value), 1e-9)
-        return self.bound <= self.value + SAME * size
+        return self.bound <= self.value + SAME * max(abs(self.value), 1e-9)
 
 
-def assigned(
+def best_found(
     instance: Instance,
     selection: NDArray[np.int64],
     *,
     above: float = -inf,
     seconds: float = 0.0,
     over: Callable[[], bool] = lambda: False,
-) -> Assigned:
+) -> Found:
     """Look for the best assignment of a selection that meets all demands.
 
     Parameters
@@ -68,62 +80,71 @@ def assigned(
     over
         Whether time is over.
     """
-    first = _without_alike(instance, selection, over)
-    if first.signs is None or _fits(instance, first.signs, selection):
-        if first.signs is None and first.bound > -inf:
-            return _whole(instance, selection, first, max(seconds, LEAST_SECONDS), over)
-        return first
-    found = Assigned(None, -inf, first.bound)
-    if instance.most_negative == 0 and not instance.n_pairs:
-        sizes = np.count_nonzero(first.signs, axis=1)
-        signs = alike_sets(instance, selection, sizes)
-        if signs is not None and breaks_nothing(instance, selection, signs):
-            found = found._replace(signs=signs, value=_worth(instance, selection, signs))
-    hopeless = found.signs is not None and found.bound <= above
-    if found.best or hopeless or (found.signs is not None and not seconds) or over():
+    found = _but_for_alike(instance, selection, over)
+    if found.signs is None and found.bound == -inf:
+        return found
+    if found.signs is not None:
+        if not unmet(instance, selection, found.signs):
+            return found
+        found = _repaired(instance, selection, found.signs, found.bound)
+    settled = found.best or found.bound <= above
+    if (found.signs is not None and (settled or not seconds)) or over():
+        return found
+    if instance.n_pairs and instance.n_classes > MOST_CLASSES:
         return found
     return _whole(instance, selection, found, max(seconds, LEAST_SECONDS), over)
 
 
-LEAST_SECONDS = 2.0
-"""For how long a program is asked where there is no assignment yet."""
-
-
-def _fits(instance: Instance, signs: Signs, selection: NDArray[np.int64]) -> bool:
-    return breaks_nothing(instance, selection, signs)
-
-
-def _worth(instance: Instance, selection: NDArray[np.int64], signs: Signs) -> float:
+def worth(instance: Instance, selection: NDArray[np.int64], signs: Signs) -> float:
+    """Return the similarity of an assignment."""
     values = instance.A[:, selection]
-    gains = [*values[signs > 0].tolist()]
-    gains += [-instance.gamma * value for value in values[signs < 0].tolist()]
-    return fsum(gains)
+    gains = values[signs > 0].tolist()
+    return fsum([*gains, *(-instance.gamma * values[signs < 0]).tolist()])
 
 
-def _without_alike(
+def _but_for_alike(
     instance: Instance, selection: NDArray[np.int64], over: Callable[[], bool]
-) -> Assigned:
-    """Return the best assignment but for pairs and what classes may share."""
-    if instance.budgets.fixed and instance.classes_per_feature is None:
+) -> Found:
+    """Return the best assignment but for pairs and what classes may share.
+
+    Where sizes differ, or features serve so many classes, equal sets are not forbidden either.
+    """
+    signs: Signs | None
+    if instance.classes_per_feature is None and instance.budgets.fixed:
         signs = matched_sets(instance, selection, over)
-        if signs is None:
-            return Assigned(None, -inf, -inf)
-        value = _worth(instance, selection, signs)
-        return Assigned(signs, value, value)
-    answer = Program(instance, selection, with_pairs=False).linear()
-    if answer.signs is None:
-        return Assigned(None, -inf, answer.bound)
-    value = _worth(instance, selection, answer.signs)
-    return Assigned(answer.signs, value, max(answer.bound, value))
+    elif instance.classes_per_feature is None and instance.negative is None:
+        signs = grown_sets(instance, selection)
+    else:
+        answer = Program(instance, selection, with_pairs=False).linear()
+        if answer.signs is None:
+            return Found(None, -inf, answer.bound)
+        value = worth(instance, selection, answer.signs)
+        return Found(answer.signs, value, max(answer.bound, value))
+    if signs is None:
+        return Found(None, -inf, inf if over() else -inf)
+    value = worth(instance, selection, signs)
+    return Found(signs, value, inf if over() else value)
+
+
+def _repaired(
+    instance: Instance, selection: NDArray[np.int64], signs: Signs, bound: float
+) -> Found:
+    """Return an assignment with sets of the same sizes that are as alike as they must be."""
+    if instance.negative is None:
+        sizes = np.count_nonzero(signs, axis=1)
+        repaired = alike_sets(instance, selection, sizes)
+        if repaired is not None and not unmet(instance, selection, repaired):
+            return Found(repaired, worth(instance, selection, repaired), bound)
+    return Found(None, -inf, bound)
 
 
 def _whole(
     instance: Instance,
     selection: NDArray[np.int64],
-    known: Assigned,
+    known: Found,
     seconds: float,
     over: Callable[[], bool],
-) -> Assigned:
+) -> Found:
     """Solve the program in whole numbers, with rows against what its solutions break."""
     program = Program(instance, selection)
     end = monotonic() + seconds
@@ -134,17 +155,12 @@ def _whole(
         if answer.signs is None:
             break
         if not add_violated(program, answer.signs):
-            value = _worth(instance, selection, answer.signs)
+            value = worth(instance, selection, answer.signs)
+            # A solver works within tolerances, and what it cannot tell apart is equal.
+            if bound <= value + SOLVED * max(1.0, abs(value)):
+                bound = value
             if value > known.value:
                 known = known._replace(signs=answer.signs, value=value)
-            if program_is_solved(value, answer.bound):
-                bound = min(bound, max(value, known.value))
             break
-    if bound < known.value:
-        bound = known.value
-    return known._replace(bound=bound)
+    return known._replace(bound=max(bound, known.value))
 
-
-def program_is_solved(value: float, bound: float) -> bool:
-    """Tell whether a program's bound is its value within what solvers take for equal."""
-    return bound <= value + 1e-6 * max(1.0, abs(value))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.kernels.matching import best_subsets
 from qpopt.problem.assignment import Matching
-from qpopt.problem.instance import Instance
+
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
 
 Vector = NDArray[np.float64]
 Signs = NDArray[np.int8]

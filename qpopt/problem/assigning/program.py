@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array
 
-from qpopt.problem.instance import Instance
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
+
 
 Vector = NDArray[np.float64]
 Signs = NDArray[np.int8]

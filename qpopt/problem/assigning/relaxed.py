@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from itertools import combinations, islice
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.problem.instance import Instance
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
+
 
 Vector = NDArray[np.float64]
 
@@ -75,8 +77,21 @@ def no_multipliers(instance: Instance) -> Multipliers:
     return Multipliers(np.zeros(instance.n_features), size_price, np.zeros(instance.n_classes))
 
 
-def relaxed_parts(instance: Instance, by: Multipliers) -> Parts:
-    """Return what the plain instance is made of."""
+def relaxed_parts(
+    instance: Instance, by: Multipliers, *, distance: float = 1.0, apart: bool = True
+) -> Parts:
+    """Return what the plain instance is made of.
+
+    Parameters
+    ----------
+    instance, by
+        The instance, and what its demands cost.
+    distance
+        How far below all others forbidden cells lie, as a multiple of how far these lie apart.
+    apart
+        Whether to tell classes apart that may have the same features with other signs. Without
+        that, what is made of an instance with negatives does not bound it.
+    """
     budgets, (few, many) = instance.budgets, instance.uses
     gains = instance.A - by.prices
     constant = 0.0
@@ -86,7 +101,7 @@ def relaxed_parts(instance: Instance, by: Multipliers) -> Parts:
         constant += instance.most_negative * float(by.sign_prices.sum())
     high = np.maximum(gains.max(axis=1), by.size_price)
     low = np.minimum(gains.min(axis=1), by.size_price)
-    low = low - np.maximum(high - low, 1e-9 * np.maximum(np.abs(high), 1e-9))
+    low = low - distance * np.maximum(high - low, 1e-9 * np.maximum(np.abs(high), 1e-9))
     required = instance.required_cells
     constant -= float((high[:, None] - gains)[required].sum())
     gains = np.where(required, high[:, None], gains)
@@ -96,7 +111,7 @@ def relaxed_parts(instance: Instance, by: Multipliers) -> Parts:
     fixed, open_ = n_per_class - budgets.most, budgets.most - budgets.least
     must = np.arange(int(fixed.max())) < fixed[:, None]
     may = np.arange(int(open_.max())) < open_[:, None]
-    own = _telling_apart(instance)
+    own = _telling_apart(instance) if apart else np.zeros((instance.n_classes, 0), dtype=bool)
     columns = np.hstack(
         [
             np.where(must, high[:, None], low[:, None]),
@@ -110,28 +125,6 @@ def relaxed_parts(instance: Instance, by: Multipliers) -> Parts:
     price = np.maximum(by.prices, 0.0) * many + np.minimum(by.prices, 0.0) * few
     b = instance.b + price + constant / instance.n_select
     return Parts(gains, b, columns, n_per_class + n_own)
-
-
-def relaxed(instance: Instance, by: Multipliers) -> Instance:
-    """Return the plain instance; the columns that are added come after all features."""
-    parts = relaxed_parts(instance, by)
-    n, more = instance.n_features, parts.columns.shape[1]
-    R = instance.R
-    if more:
-        R = np.zeros((n + more, n + more))
-        R[:n, :n] = instance.R
-    added = range(n, n + more)
-    return Instance(
-        np.hstack([parts.A, parts.columns]),
-        R,
-        np.append(parts.b, np.zeros(more)),
-        instance.n_select + more,
-        parts.n_per_class,
-        include=[*instance.included, *added],
-        exclude=instance.excluded,
-        hint=[*instance.hint, *added] if instance.hint else (),
-        name=instance.name,
-    )
 
 
 def _telling_apart(instance: Instance) -> NDArray[np.bool_]:

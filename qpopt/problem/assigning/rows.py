@@ -1,36 +1,18 @@
-"""What an assignment breaks, and the rows that forbid it."""
+"""Rows against equal sets, and against sets that share too much, added where they are broken."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.problem.assigning.program import Program
-from qpopt.problem.instance import Instance
+
+if TYPE_CHECKING:
+    from qpopt.problem.instance import Instance
 
 Signs = NDArray[np.int8]
-
-
-def breaks_nothing(instance: Instance, selection: NDArray[np.int64], signs: Signs) -> bool:
-    """Tell whether an assignment of a selection meets all demands, and no two sets are equal."""
-    used = signs != 0
-    sizes, uses = used.sum(axis=1), used.sum(axis=0)
-    budgets, (few, many) = instance.budgets, instance.uses
-    right = bool((sizes >= budgets.least).all() and (sizes <= budgets.most).all())
-    right = right and int(sizes.sum()) == budgets.total
-    right = right and bool((uses >= few).all() and (uses <= many).all())
-    right = right and not (used & instance.forbidden_cells[:, selection]).any()
-    right = right and bool((signs[instance.required_cells[:, selection]] == 1).all())
-    right = right and int((signs < 0).sum(axis=1).max()) <= instance.most_negative
-    if not right or _equal_sets(signs):
-        return False
-    shared = _shared(signs)
-    for c, other in instance.pairs:
-        if shared[c, other] != sizes[c] - 1:
-            return False
-    if instance.n_pairs and len(_pairs_of(signs, shared)) < instance.n_pairs:
-        return False
-    return not _too_alike(instance, shared)
 
 
 def add_violated(program: Program, signs: Signs) -> bool:
@@ -58,13 +40,6 @@ def _shared(signs: Signs) -> NDArray[np.int64]:
     used = (signs != 0).astype(np.float64)
     shared: NDArray[np.int64] = np.rint(used @ used.T).astype(np.int64)
     return shared
-
-
-def _pairs_of(signs: Signs, shared: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the pairs of classes of the same size that share all features but one each."""
-    sizes = np.count_nonzero(signs, axis=1)
-    alike = (shared == sizes[:, None] - 1) & (sizes[:, None] == sizes)
-    return np.argwhere(np.triu(alike, 1))
 
 
 def _too_alike(instance: Instance, shared: NDArray[np.int64]) -> list[tuple[int, int]]:
