@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.limits import Clock, Limits
 from qpopt.errors import SolverFailure
-from qpopt.problem import validation
 from qpopt.problem.assigning.best import best_found
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling, size_of_terms
 from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
@@ -81,6 +81,7 @@ class Incumbent:
         # What an earlier solve has settled is known only as well as its check has shown.
         self.floor = -inf
         self.interrupted = False
+        self.infeasible = False
         self.details: dict[str, Any] = {}
         self._phase = Phase.START
         self._note = ""
@@ -188,7 +189,7 @@ class Incumbent:
         give, are passed over.
         """
         chosen = np.flatnonzero(s > 0.5)
-        if not validation.misfit(self.instance, chosen):
+        if not misfit(self.instance, chosen):
             self.judge(chosen)
 
     def tighten(self, bound: float | None) -> None:
@@ -229,6 +230,8 @@ class Incumbent:
         """Return what is known as a Solution."""
         if self.interrupted:
             status = Status.INTERRUPTED
+        elif self.infeasible:
+            status = Status.INFEASIBLE
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:

@@ -15,10 +15,11 @@ from warnings import warn
 from qpopt.control.incumbent import Incumbent
 from qpopt.errors import InvalidArgument, InvalidFile
 from qpopt.io.atomic import check_writable
-from qpopt.methods.base import EVERY_DEMAND, Method, Options, option
+from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import run_compact
 from qpopt.problem import validation
 from qpopt.problem.assigning.best import MOST_CLASSES
+from qpopt.problem.constraints import EVERY_DEMAND
 from qpopt.problem.tolerances import ROUNDING
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.distributed.connection import connect

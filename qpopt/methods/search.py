@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from qpopt.control.incumbent import Incumbent
-from qpopt.methods.base import EVERY_DEMAND, Method, Options, option
+from qpopt.methods.base import Method, Options, option
 from qpopt.problem import validation
+from qpopt.problem.constraints import EVERY_DEMAND
 from qpopt.search.budget import Budget
 from qpopt.search.local_search import search
 from qpopt.solvers.base import Solver
