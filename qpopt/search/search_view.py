@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.control.incumbent import Incumbent
+from qpopt.problem.assigning.best import takes_long
 from qpopt.problem.assigning.multipliers import has_multipliers, multipliers_at
 from qpopt.problem.assigning.relaxed import Parts, no_multipliers, relaxed_parts
 from qpopt.problem.instance import Instance
@@ -48,6 +49,8 @@ class SearchView:
         The plain instance in whole units, and the size of a unit.
     n_select
         How many columns it selects, those that stand for demands among them.
+    slow_to_judge
+        Whether what a selection is worth takes long to find out.
     """
 
     def __init__(self, incumbent: Incumbent) -> None:
@@ -61,6 +64,7 @@ class SearchView:
         self.current: tuple[IntegerInstance, float] = in_units(self._plain)
         self._lock = Lock()
         self.n_select = self._plain.n_select
+        self.slow_to_judge = bool(instance.demands) and takes_long(instance)
 
     def greedy(self) -> Selection:
         """Return a first selection."""
@@ -107,7 +111,7 @@ def _crowded(instance: Instance) -> bool:
 
 
 def _alike(instance: Instance, parts: Parts) -> Parts:
-    """Move the rows of classes that are pairs towards the mean of their neighbours and their own."""
+    """Move the rows of classes in pairs towards the mean of their own and their neighbours'."""
     total, count = parts.A.copy(), np.ones(instance.n_classes)
     for c, other in instance.pairs:
         total[c] += parts.A[other]

@@ -158,7 +158,8 @@ class Worker:
             self.budget.made(made, allotted)
             if self.memory.idle[0] >= self.patience:
                 break
-            if self.memory.kept.max() * self.unit > self.incumbent.objective:
+            better = self.memory.kept.max() * self.unit > self.incumbent.objective
+            if better and not self.view.slow_to_judge:
                 self.incumbent.judge(self.memory.kept_selected[self.memory.kept.argmax()])
         self._judge_kept()
 

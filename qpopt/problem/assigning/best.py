@@ -25,7 +25,7 @@ Signs = NDArray[np.int8]
 SAME = 1e-9
 """Values that differ by less, relative to what they add up from, count as equal."""
 
-LEAST_SECONDS = 2.0
+LEAST_SECONDS = 10.0
 """For how long a program is asked where there is no assignment yet."""
 
 SOLVED = 1e-6
@@ -75,8 +75,8 @@ def best_found(
     above
         Only assignments worth more are of interest: others need not be the best.
     seconds
-        For how long a program in whole numbers may be asked where nothing else is exact; where
-        nothing feasible was found otherwise it is asked in any case.
+        For how long a program in whole numbers may be asked where nothing else is exact. It is
+        asked in any case where it takes little, or nothing feasible was found otherwise.
     over
         Whether time is over.
     """
@@ -87,12 +87,24 @@ def best_found(
         if not unmet(instance, selection, found.signs):
             return found
         found = _repaired(instance, selection, found.signs, found.bound)
+    if not _compares(instance):
+        seconds = max(seconds, LEAST_SECONDS)
     settled = found.best or found.bound <= above
     if (found.signs is not None and (settled or not seconds)) or over():
         return found
     if instance.n_pairs and instance.n_classes > MOST_CLASSES:
         return found
     return _whole(instance, selection, found, max(seconds, LEAST_SECONDS), over)
+
+
+def takes_long(instance: Instance) -> bool:
+    """Tell whether a good assignment takes longer than sorting and matching."""
+    return bool(instance.classes_per_feature or not instance.budgets.fixed or _compares(instance))
+
+
+def _compares(instance: Instance) -> bool:
+    """Tell whether classes must, or must not, be alike: then a program takes long."""
+    return bool(instance.pairs or instance.n_pairs or instance.max_shared is not None)
 
 
 def worth(instance: Instance, selection: NDArray[np.int64], signs: Signs) -> float:
@@ -150,7 +162,9 @@ def _whole(
     end = monotonic() + seconds
     bound = known.bound
     while (left := end - monotonic()) > 0 and not over():
-        answer = program.whole(left)
+        answer = program.linear()
+        if answer.signs is None and answer.bound > -inf:
+            answer = program.whole(left)
         bound = min(bound, answer.bound)
         if answer.signs is None:
             break
@@ -163,4 +177,3 @@ def _whole(
                 known = known._replace(signs=answer.signs, value=value)
             break
     return known._replace(bound=max(bound, known.value))
-

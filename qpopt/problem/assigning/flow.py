@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.errors import InvalidInstance
+from qpopt.problem import validation
 from qpopt.problem.assigning.growing import grown_sets
 from qpopt.problem.assigning.program import Program
 
@@ -19,3 +21,20 @@ def flow_sets(instance: Instance, selection: NDArray[np.int64]) -> NDArray[np.in
     if instance.classes_per_feature is None and instance.negative is None:
         return grown_sets(instance, selection)
     return Program(instance, selection, with_pairs=False).linear().signs
+
+
+def flow_assignment(instance: Instance, selection: NDArray[np.int64]) -> validation.Assigned:
+    """Return the same in the form of an assignment.
+
+    Raises
+    ------
+    InvalidInstance
+        If there is none.
+    """
+    signs = flow_sets(instance, selection)
+    if signs is None:
+        raise InvalidInstance(
+            f"{len(selection)} selected features give no assignment that meets the demands; select "
+            "others or pass an assignment."
+        )
+    return validation.signs("assignment", signs)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from qpopt.problem.instance import Instance
 
 
-
 def grown_sets(instance: Instance, selection: NDArray[np.int64]) -> NDArray[np.int8] | None:
     """Return the best sets under an average budget, equal ones allowed; None where there are none.
 

@@ -137,7 +137,6 @@ class _SignedMatching(Matching):
         end = columns.n_selected + columns.n_added
         negative = sets >= end
         features = np.sort(np.where(negative, sets - end, sets), axis=1)
-        distinct: NDArray[np.bool_] = (np.diff(features, axis=1) > 0).all(axis=1)
-        return distinct & (negative.sum(axis=1) <= columns.most_negative)
-
-
+        distinct = (np.diff(features, axis=1) > 0).all(axis=1)
+        valid: NDArray[np.bool_] = distinct & (negative.sum(axis=1) <= columns.most_negative)
+        return valid

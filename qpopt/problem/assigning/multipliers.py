@@ -88,7 +88,8 @@ def _sign_prices(instance: Instance, selection: NDArray[np.int64]) -> Vector:
         count: NDArray[np.int64] = (signs & chosen).sum(axis=1)
         return count
 
-    low, high = np.zeros(instance.n_classes), np.full(instance.n_classes, 2.0 * far)
+    low: Vector = np.zeros(instance.n_classes)
+    high: Vector = np.full(instance.n_classes, 2.0 * far)
     right = negatives(low) <= instance.most_negative
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)

@@ -52,7 +52,7 @@ class _Row(NamedTuple):
     """lower ≤ Σ factor · variable ≤ upper."""
 
     variables: Sequence[int]
-    factors: Sequence[float]
+    factors: Sequence[float] | Vector
     lower: float
     upper: float
 
