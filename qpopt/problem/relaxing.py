@@ -10,7 +10,10 @@ from qpopt.problem.instance import Instance
 
 def relaxed(instance: Instance, by: Multipliers) -> Instance:
     """Return the plain instance; the columns that are added come after all features."""
-    return plain_instance(instance, relaxed_parts(instance, by))
+    plain = plain_instance(instance, relaxed_parts(instance, by))
+    # Sets that share all features but one share all columns but one: sizes of a pair are equal.
+    object.__setattr__(plain, "alike", instance.pairs)
+    return plain
 
 
 def plain_instance(instance: Instance, parts: Parts) -> Instance:

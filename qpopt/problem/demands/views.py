@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ class Demanding(Facts):
     include: tuple[int, ...]
     exclude: tuple[int, ...]
     demands: Demands
+    # Pairs of classes that solutions of interest give all columns but one in common: of the plain
+    # instance in place of one that demands them.
+    alike: ClassVar[tuple[tuple[int, int], ...]] = ()
 
     @property
     def forbidden(self) -> tuple[tuple[int, int], ...]:
