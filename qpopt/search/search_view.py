@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qpopt.control.incumbent import Incumbent
 from qpopt.problem.assigning.best import takes_long
 from qpopt.problem.assigning.multipliers import has_multipliers, multipliers_at
-from qpopt.problem.assigning.relaxed import Parts, no_multipliers, relaxed_parts
+from qpopt.problem.assigning.relaxed import no_multipliers, relaxed_parts
 from qpopt.problem.instance import Instance
 from qpopt.problem.relaxing import plain_instance
 from qpopt.search.greedy import greedy
@@ -98,9 +98,9 @@ class SearchView:
         by = no_multipliers(instance)
         if selection is not None:
             by = multipliers_at(instance, selection)
-        parts = relaxed_parts(instance, by, distance=self._distance, apart=_crowded(instance))
-        if instance.pairs:
-            parts = _alike(instance, parts)
+        parts = relaxed_parts(
+            instance, by, A=_alike(instance), distance=self._distance, apart=_crowded(instance)
+        )
         return plain_instance(instance, parts)
 
 
@@ -110,11 +110,12 @@ def _crowded(instance: Instance) -> bool:
     return instance.negative is not None and comb(instance.n_select, size) < instance.n_classes
 
 
-def _alike(instance: Instance, parts: Parts) -> Parts:
-    """Move the rows of classes in pairs towards the mean of their own and their neighbours'."""
-    total, count = parts.A.copy(), np.ones(instance.n_classes)
+def _alike(instance: Instance) -> NDArray[np.float64]:
+    """Return A with rows of classes moved towards the mean of theirs and their partners'."""
+    total, count = instance.A.copy(), np.ones(instance.n_classes)
     for c, other in instance.pairs:
-        total[c] += parts.A[other]
-        total[other] += parts.A[c]
+        total[c] += instance.A[other]
+        total[other] += instance.A[c]
         count[[c, other]] += 1.0
-    return parts._replace(A=(1.0 - ALIKE) * parts.A + ALIKE * total / count[:, None])
+    mean = total / count[:, None]
+    return np.where(count[:, None] > 1.0, (1.0 - ALIKE) * instance.A + ALIKE * mean, instance.A)

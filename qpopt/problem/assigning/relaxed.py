@@ -78,7 +78,12 @@ def no_multipliers(instance: Instance) -> Multipliers:
 
 
 def relaxed_parts(
-    instance: Instance, by: Multipliers, *, distance: float = 1.0, apart: bool = True
+    instance: Instance,
+    by: Multipliers,
+    *,
+    A: Vector | None = None,
+    distance: float = 1.0,
+    apart: bool = True,
 ) -> Parts:
     """Return what the plain instance is made of.
 
@@ -86,6 +91,8 @@ def relaxed_parts(
     ----------
     instance, by
         The instance, and what its demands cost.
+    A
+        What assignments are worth instead, which may be no bound; None for what they are worth.
     distance
         How far below all others forbidden cells lie, as a multiple of how far these lie apart.
     apart
@@ -93,10 +100,11 @@ def relaxed_parts(
         that, what is made of an instance with negatives does not bound it.
     """
     budgets, (few, many) = instance.budgets, instance.uses
-    gains = instance.A - by.prices
+    A = instance.A if A is None else A
+    gains = A - by.prices
     constant = 0.0
     if instance.negative is not None:
-        absent = -instance.gamma * instance.A - by.prices - by.sign_prices[:, None]
+        absent = -instance.gamma * A - by.prices - by.sign_prices[:, None]
         gains = np.where(instance.required_cells, gains, np.maximum(gains, absent))
         constant += instance.most_negative * float(by.sign_prices.sum())
     high = np.maximum(gains.max(axis=1), by.size_price)

@@ -15,7 +15,7 @@ WITHOUT_SHORTCUTS = {"enumerate": False, "hand_over": False, "search_seconds": 0
 def compare(instance: Instance) -> None:
     """Let search, projected and bounds meet what trying everything gives."""
     best = best_demanded(instance)
-    searched = solve(instance, method="search", options={"step_limit": 200})
+    searched = solve(instance, method="search", options={"step_limit": 3000})
     ways = ({}, WITHOUT_SHORTCUTS)
     proven = [solve(instance, method="projected", options=way, time_limit=60) for way in ways]
     if best is None:
