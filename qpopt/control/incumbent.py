@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.control.events import Event, OnEvent, Phase
+from qpopt.control.judging import best_of_selection
 from qpopt.control.limits import Clock, Limits
 from qpopt.errors import SolverFailure
-from qpopt.problem.assigning.best import best_found
+from qpopt.problem import validation
 from qpopt.problem.assignment import assign
-from qpopt.problem.demands.fulfilment import misfit
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling, size_of_terms
 from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
@@ -81,6 +82,7 @@ class Incumbent:
         # What an earlier solve has settled is known only as well as its check has shown.
         self.floor = -inf
         self.interrupted = False
+        # Demands may leave no solution; without them there always is one.
         self.infeasible = False
         self.details: dict[str, Any] = {}
         self._phase = Phase.START
@@ -164,20 +166,13 @@ class Incumbent:
         known = self._judged.get(key := selection.tobytes() + b"settled" * (seconds > 0.0))
         if known is not None:
             return known
-        nothing = np.zeros((instance.n_classes, len(selection)), dtype=bool)
-        rest = instance.objective(selection, nothing).total
-        above = self.objective - rest
-        found = best_found(
-            instance, selection, above=above, seconds=seconds, over=lambda: self.clock.over
+        found, bound = best_of_selection(
+            instance, selection, self.objective, seconds, lambda: self.clock.over
         )
-        objective = -inf
-        if found.signs is not None:
-            signed = bool((found.signs < 0).any())
-            assignment = found.signs if signed else found.signs.astype(bool)
-            objective = self.offer(Candidate(selection, assignment))
+        objective = -inf if found is None else self.offer(found)
         with self._lock:
-            if seconds and not found.best and found.bound + rest > self.objective:
-                self.floor = max(self.floor, found.bound + rest)
+            if seconds and bound > self.objective:
+                self.floor = max(self.floor, bound)
             if not self.clock.over:
                 self._judged[key] = objective
         return objective
@@ -191,6 +186,14 @@ class Incumbent:
         chosen = np.flatnonzero(s > 0.5)
         if not misfit(self.instance, chosen):
             self.judge(chosen)
+
+    def offer_assigned(self, s: NDArray[np.float64], assigned: NDArray[np.float64]) -> None:
+        """Offer the values of s and of assignments, classes × features, if they are a solution."""
+        chosen = np.flatnonzero(s > 0.5)
+        if not misfit(self.instance, chosen):
+            assignment = validation.signs("An assignment", assigned[:, chosen])
+            if not unmet(self.instance, chosen, assignment):
+                self.offer(Candidate(chosen, assignment))
 
     def tighten(self, bound: float | None) -> None:
         """Keep an upper bound of the whole problem if it is better.
