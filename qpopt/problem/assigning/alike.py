@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist
 
-from qpopt.kernels.set_moves import best_pair, improve_sets
+from qpopt.kernels.demands.set_moves import best_pair, improve_sets
 
 if TYPE_CHECKING:
     from qpopt.problem.instance import Instance

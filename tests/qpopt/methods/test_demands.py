@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from qpopt import Instance, Status, bound, solve, verify
 from qpopt.errors import InvalidArgument
 from qpopt.synthetic import generate
-from tests.demanded import KINDS, TOGETHER, best_demanded, demanded
-from tests.qpopt.problem.assigning.test_best import made
+from tests.demanded import KINDS, TOGETHER, best_demanded, demanded, made
 
 WITHOUT_SHORTCUTS = {"enumerate": False, "hand_over": False, "search_seconds": 0.0}
 

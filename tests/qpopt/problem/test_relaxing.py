@@ -9,8 +9,7 @@ from qpopt.problem.assigning.multipliers import multipliers_at
 from qpopt.problem.assigning.relaxed import Multipliers, no_multipliers
 from qpopt.problem.assignment import assign
 from qpopt.problem.relaxing import relaxed
-from tests.demanded import best_demanded, demanded
-from tests.qpopt.problem.assigning.test_best import made
+from tests.demanded import best_demanded, demanded, made
 
 
 def value(plain, n_features, selection):

@@ -7,20 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 from qpopt import Average, Instance
-from qpopt.errors import InfeasibleInstance, InvalidInstance
+from qpopt.errors import InfeasibleInstance
 from qpopt.problem.assigning.best import best_found, worth
 from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.objective import objective
-from tests.demanded import best_demanded, demanded
-
-
-def made(drawn):
-    """Return the instance of drawn arguments, or None where it is refused."""
-    arguments, others = drawn
-    try:
-        return Instance(*arguments, **others)
-    except (InfeasibleInstance, InvalidInstance):
-        return None
+from tests.demanded import best_demanded, demanded, made
 
 
 def of_selection(instance, selection):

@@ -85,15 +85,24 @@ def _shared(member):
 
 
 @compiled()
-def _move_one(rules, member, shared, c):
-    """Make the best exchange of one feature in the set of a class; tell whether there was one."""
-    n_classes, n = member.shape
-    now = 0
-    for other in range(n_classes):
+def _wrong_with(rules, member, shared, c):
+    """Return how much is wrong with a class, and with it and any other."""
+    wrong = 0
+    for other in range(member.shape[0]):
         if other != c:
-            now += _wrong(shared[c, other], rules.pair[c, other], rules.most[c, other])
-    for j in range(n):
-        now += _cell(rules, c, j, member[c, j])
+            wrong += _wrong(shared[c, other], rules.pair[c, other], rules.most[c, other])
+    for j in range(member.shape[1]):
+        wrong += _cell(rules, c, j, member[c, j])
+    return wrong
+
+
+@compiled()
+def _best_exchange(rules, member, shared, c, now):
+    """Return the best exchange of one feature: what it puts right, its gain, and both features.
+
+    These are −1 where none is better.
+    """
+    n_classes, n = member.shape
     least, most_gain, out, into = now, rules.least_gain, -1, -1
     for x in range(n):
         if not member[c, x]:
@@ -122,10 +131,24 @@ def _move_one(rules, member, shared, c):
                 wrong += _cell(rules, c, j, taken)
             if wrong < least or (wrong == least and gain > most_gain):
                 least, most_gain, out, into = wrong, gain, x, y
-    if out < 0:
-        return False
-    _exchange(member, shared, c, out, into)
-    return True
+    return now - least, most_gain, out, into
+
+
+@compiled()
+def _repair(rules, member, shared, most_moves):
+    """Make the exchange that puts most right and costs least, as long as there is one."""
+    for _ in range(most_moves):
+        best, best_gain, best_class, out, into = 0, 0.0, -1, -1, -1
+        for c in range(member.shape[0]):
+            now = _wrong_with(rules, member, shared, c)
+            if now == 0:
+                continue
+            less, gain, x, y = _best_exchange(rules, member, shared, c, now)
+            if less > best or (less == best and less > 0 and gain > best_gain):
+                best, best_gain, best_class, out, into = less, gain, c, x, y
+        if best_class < 0:
+            return
+        _exchange(member, shared, best_class, out, into)
 
 
 @compiled()
@@ -148,11 +171,7 @@ def _wrong_of(rules, member, shared, classes):
     """Return what is wrong with some classes, among them and with all others."""
     wrong = 0
     for c in classes:
-        for other in range(member.shape[0]):
-            if other != c:
-                wrong += _wrong(shared[c, other], rules.pair[c, other], rules.most[c, other])
-        for j in range(member.shape[1]):
-            wrong += _cell(rules, c, j, member[c, j])
+        wrong += _wrong_with(rules, member, shared, c)
     return wrong
 
 
@@ -187,15 +206,19 @@ def _move_unit(rules, member, shared, classes):
     return False
 
 
-@compiled()
+@compiled(nogil=True)
 def improve_sets(rules, member, sweeps):
     """Repair and improve sets until nothing helps; return how much is still wrong."""
     n_classes = member.shape[0]
     shared = _shared(member)
+    _repair(rules, member, shared, n_classes)
     for _ in range(sweeps):
         moved = False
         for c in range(n_classes):
-            if _move_one(rules, member, shared, c):
+            now = _wrong_with(rules, member, shared, c)
+            _, _, out, into = _best_exchange(rules, member, shared, c, now)
+            if out >= 0:
+                _exchange(member, shared, c, out, into)
                 moved = True
         for u in range(len(rules.start) - 1):
             if rules.start[u + 1] - rules.start[u] > 1:
