@@ -43,9 +43,9 @@ def build_qcqp(instance: Instance) -> pyo.ConcreteModel:
     )
     declare_objective(model, assigned)
     sizes = instance.budgets.least.tolist()
-    pairs = combinations(range(instance.n_classes), 2)
-    if not isinstance(instance.budget, Average):
-        pairs = ((c, other) for c, other in pairs if sizes[c] == sizes[other])
+    vary = isinstance(instance.budget, Average)
+    everyone = combinations(range(instance.n_classes), 2)
+    pairs = [(c, other) for c, other in everyone if vary or sizes[c] == sizes[other]]
     return build(model, instance, class_pairs=pairs)
 
 

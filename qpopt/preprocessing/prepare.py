@@ -136,7 +136,7 @@ def prepare(
         bias_scale=bias_scale, redundancy=redundancy, epsilon=epsilon, seed=seed,
         specificity=specificity, neutral=neutral,
     )  # fmt: skip
-    said = handed_on.pop("provenance", None) or {}
+    said = handed_on.get("provenance") or {}
     # All that can be said of counts and demands is said before the work.
     nothing = sparse.csr_array((n_features, n_features)), np.zeros(n_features)
     stated = Instance(
@@ -190,6 +190,7 @@ def prepare(
         bias, record["bias_outliers"], record["bias_factor"] = found
     _warn(record, b is not None)
 
+    handed_on["provenance"] = {**origin, **record}
     return Instance(
         similarity,
         R,
@@ -199,7 +200,6 @@ def prepare(
         include=stated.include,
         exclude=stated.exclude,
         hint=start,
-        provenance={**origin, **record},
         **handed_on,
     )
 

@@ -122,8 +122,8 @@ def pair_data(instance: Instance) -> dict[str, Any]:
 def stated_data(instance: Instance) -> dict[str, Any]:
     """Return the data of `declare_stated`."""
     everyone = list(combinations(range(instance.n_classes), 2))
-    most = caps(instance).tolist()
+    most = caps(instance)
     return {
         "all_pairs": {None: everyone},
-        "cap": {(c, other): most[c][other] for c, other in everyone},
+        "cap": {(c, other): int(most[c, other]) for c, other in everyone},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,9 @@ class Demanding(Facts):
         """
         if demands.get("rho") is not None:
             demands.setdefault("pairs", ())
-        make, arrays, *_ = self.__reduce__()
-        made: Self = make(*arrays, **demands)  # type: ignore[operator]
+        made_of: Any = self.__reduce__()
+        make, arrays = made_of
+        made: Self = make(*arrays, **demands)
         return made
 
     @property

@@ -86,7 +86,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("method", REFUSED)
 def test_a_method_refuses_by_name_what_it_does_not_take(method):
-    plain = generate(10, 3, 5, 2)
+    plain = generate(10, 3, 6, 2)
     for demands in REFUSED[method]:
         instance = plain.with_demands(**demands)
         (name,) = instance.demands.stated
