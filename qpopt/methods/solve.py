@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
@@ -17,7 +17,9 @@ from qpopt.methods.base import Options
 from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
+from qpopt.problem.assigning.best import best_found
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate, Solution
@@ -100,7 +102,7 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
     limits = Limits(time_limit, gap, seed, threads)
-    chosen = find_method(method, solver)
+    chosen = find_method(method, solver, instance.demands)
     checked = chosen.options.of(options)
     first = None if start is None else checked_start(instance, start)
     scaling = scaled(instance)
@@ -200,15 +202,25 @@ def checked_start(
     try:
         given = validation.selection(selection, instance.n_features)
         features = np.sort(given)
-        reason = validation.misfit(instance, features)
+        reason = misfit(instance, features)
         if assignment is None and not reason:
-            sets = assign(instance.A, features, instance.n_per_class)
+            sets: validation.Assigned = assign(instance.A, features, instance.n_per_class)
         elif not reason:
             sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
             sets = sets[:, np.argsort(given)]
     except InvalidInstance as error:
         raise InvalidStart(f"The start does not fit the instance: {error}") from None
-    reason = reason or validation.bad_sets(sets, instance.n_per_class)
+    reason = reason or unmet(instance, features, sets)
     if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
     return Candidate(features, sets)
+
+
+def _assigned(instance: Instance, features: NDArray[np.int64]) -> validation.Assigned:
+    """Return the best assignment of a selection, as far as it can be found at once."""
+    if not instance.demands:
+        return assign(instance.A, features, instance.n_per_class)
+    found = best_found(instance, features)
+    if found.signs is None:
+        raise InvalidStart("The start has no assignment that meets all demands, or none was found.")
+    return validation.signs("the start", found.signs, InvalidStart)
