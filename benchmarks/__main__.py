@@ -24,7 +24,7 @@ from benchmarks.runs.run import run as run_specs
 from benchmarks.runs.specs import configurations, plan
 from benchmarks.studies import build, epsilon, fuzz, many_classes, scaling, search
 from benchmarks.studies import gaps as certify
-from benchmarks.studies.networks.commands import levels, meaning, models, studio
+from benchmarks.studies.networks.commands import app as networks
 from qpopt import Solution
 from qpopt.cli.runner import CHECK_FAILED
 from qpopt.cli.runner import run as run_app
@@ -37,8 +37,7 @@ app.command("epsilon")(epsilon.main)
 app.command("fuzz")(fuzz.main)
 app.command("scaling")(scaling.main)
 app.command("search")(search.main)
-for _command in (meaning, levels, models, studio):
-    app.command()(_command)
+app.add_typer(networks)
 console = Console()
 
 

@@ -14,7 +14,10 @@ from rich.console import Console
 from benchmarks.errors import BenchmarkError
 from qpopt.cli.options import named_values
 
+app = typer.Typer()
 
+
+@app.command()
 def meaning(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, each with its species.")] = 5,
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/meaning"),
@@ -27,6 +30,7 @@ def meaning(
     typer.echo(_torch_study("meaning").main(seeds, out))
 
 
+@app.command()
 def levels(
     data: Annotated[str, typer.Option(help="digits or birds (drawn ones).")] = "digits",
     seed: Annotated[int, typer.Option(min=0, help="Fixes everything random.")] = 0,
@@ -38,6 +42,7 @@ def levels(
     typer.echo(_torch_study("levels", "sklearn").main(data, seed, out))
 
 
+@app.command()
 def studio(
     features: Annotated[int, typer.Option(min=8, help="How many features there are.")] = 2048,
     classes: Annotated[int, typer.Option(min=2, help="How many classes.")] = 200,
@@ -55,6 +60,7 @@ def studio(
     Console().print(study.main(*sizes, demands, seed, tell=typer.echo))
 
 
+@app.command()
 def models(
     data: Annotated[str, typer.Option(help="digits, drawn, images or features; or several.")],
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
