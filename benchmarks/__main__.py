@@ -22,7 +22,7 @@ from benchmarks.reports.report import write_report
 from benchmarks.runs.run import ROWS
 from benchmarks.runs.run import run as run_specs
 from benchmarks.runs.specs import configurations, plan
-from benchmarks.studies import build, epsilon, fuzz, many_classes, scaling, search
+from benchmarks.studies import build, epsilon, fuzz, many_classes, programme, scaling, search
 from benchmarks.studies import gaps as certify
 from benchmarks.studies.networks.commands import app as networks
 from qpopt import Solution
@@ -30,13 +30,10 @@ from qpopt.cli.runner import CHECK_FAILED
 from qpopt.cli.runner import run as run_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command("build")(build.main)
-app.command("classes")(many_classes.main)
 app.command("certify")(certify.main)
-app.command("epsilon")(epsilon.main)
-app.command("fuzz")(fuzz.main)
-app.command("scaling")(scaling.main)
-app.command("search")(search.main)
+for study in (build, epsilon, fuzz, programme, scaling, search):
+    app.command(study.__name__.rpartition(".")[2])(study.main)
+app.command("classes")(many_classes.main)
 app.add_typer(networks)
 console = Console()
 
