@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -106,16 +107,16 @@ def made_network(features: int, classes: int, train: tuple[Tensor, Tensor]) -> n
         nn.ReLU(),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
-        nn.Linear(features, classes),
+        head := nn.Linear(features, classes),
     ).eval()
     images, labels = train
     with torch.no_grad():
-        pooled = torch.cat([network[:-1](part) for part in images.split(250)])
+        pooled = torch.cat([network[:-1](part) for part in torch.split(images, 250)])
         scaled = (pooled - pooled.mean(0)) / pooled.std(0).clamp_min(1e-6)
         means = torch.stack([scaled[labels == c].mean(0) for c in range(classes)])
         weight = means / pooled.std(0).clamp_min(1e-6)
-        network[-1].weight.copy_(weight)
-        network[-1].bias.copy_(-(weight @ pooled.mean(0)) - 0.5 * means.square().sum(1))
+        head.weight.copy_(weight)
+        head.bias.copy_(-(weight @ pooled.mean(0)) - 0.5 * means.square().sum(1))
     return network
 
 
@@ -129,8 +130,8 @@ def drive(opened: Opened, demands: int, seed: int, tell: Callable[[str], None]) 
         began = time.perf_counter()
         _act(opened, {"action": "add", "demand": wanted})
         state = _act(opened, {"action": "solve"})["state"]
-        solved = _until(opened, lambda told, n=state: bool(_of(told, n)["sets"])) - began
-        measured = _until(opened, lambda told, n=state: _of(told, n)["accuracy"]) - began
+        solved = _until(opened, partial(_known, state, "sets")) - began
+        measured = _until(opened, partial(_known, state, "accuracy")) - began
         waits.append(Waits(wanted["kind"], solved, measured))
         tell(f"{number + 1:3} {wanted['kind']:<11} {solved:6.2f} s {measured:6.2f} s")
         _act(opened, {"action": "back", "state": 0})
@@ -193,6 +194,10 @@ def _of(told: Mapping[str, Any], number: int) -> dict[str, Any]:
     if found["problem"]:
         raise BenchmarkError(f"The studio has no answer: {found['problem']}")
     return found
+
+
+def _known(number: int, what: str, told: Mapping[str, Any]) -> bool:
+    return bool(_of(told, number)[what])
 
 
 def _act(opened: Opened, wanted: Mapping[str, Any]) -> dict[str, Any]:
