@@ -70,7 +70,7 @@ def demanding(instance: Instance, given: list[str] | None) -> Instance:
         raise InvalidArgument(
             f"There is no demand {unknown[0]!r}; known are {', '.join(ARGUMENTS)}."
         )
-    return instance.with_demands(**demands)  # type: ignore[misc]
+    return instance.with_demands(**demands)
 
 
 def named_values(given: list[str], label: str = "--option") -> dict[str, Any]:
