@@ -14,6 +14,7 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.data.inputs import Batch, call, unpacked
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage, heat_limits
@@ -175,6 +176,7 @@ def gather(
     (8, (4, 4))
     """
     names = Names(model, class_names, loader)
+    loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
     if to_image is None and isinstance(data, ImageFolder):
         to_image = (data.mean.flatten().tolist(), data.std.flatten().tolist())
@@ -182,7 +184,7 @@ def gather(
     n_classes = model.head.n_classes
     with model.observe() as seen:
         for x, labels in batches(loader, model, n_classes, title="explain", progress=progress):
-            model(x)
+            call(model, x)
             gathering.add(x, labels.cpu(), seen)
             if decisions is not None:
                 decisions.add_decisions(seen, labels)
@@ -212,7 +214,7 @@ class _Gathering:
         self.n_seen = 0
         self.chance = np.random.default_rng(0)
 
-    def add(self, x: Tensor, labels: Tensor, seen: Features) -> None:
+    def add(self, x: Batch, labels: Tensor, seen: Features) -> None:
         first, self.n_seen = self.n_seen, self.n_seen + len(labels)
         values = standard_units(self.model, seen)
         logits = values @ self.assignment.T
@@ -238,7 +240,7 @@ class _Gathering:
             for i in np.flatnonzero(values[:, column] >= least).tolist():
                 self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
 
-    def _keep(self, first: int, x: Tensor, values: NDArray[np.float64], seen: Features) -> None:
+    def _keep(self, first: int, x: Batch, values: NDArray[np.float64], seen: Features) -> None:
         """Take the new samples that are among the top, and let go of those that no longer are."""
         wanted = {*self.by_class, *self.by_feature, *self.decisions}
         for index in self.samples.keys() - wanted:

@@ -17,6 +17,7 @@ from qpopt.preprocessing import check_counts, sharing_advice
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.inputs import unpacked
 from qpopt_torch.data.resuming import unknown_order
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import ModelError
@@ -24,7 +25,7 @@ from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.metrics.evaluate import evaluate
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import HeadLike
+from qpopt_torch.network.head_finder import HeadLike, split_unpack
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     checked_options,
@@ -109,9 +110,10 @@ def sparsify(
         How it is solved: arguments of `qpopt.solve`, such as `method`, `time_limit` and `seed`.
     head
         The head, its module or name, or arguments of `find_head` such as `feature_layer`, where
-        they are known; found and verified otherwise. Among the arguments may be `finer_maps`, the
-        `stages` of the function of that name or a mapping of its arguments, and `relu`, as in
-        `SparseHead`.
+        they are known; found and verified otherwise. Among the arguments may be `output`, which
+        says which of several outputs is meant; `unpack`, a function of a batch that returns inputs
+        and labels; `finer_maps`, the `stages` of the function of that name or a mapping of its
+        arguments; and `relu`, as in `SparseHead`.
     class_names
         Names of the classes.
     out
@@ -144,6 +146,9 @@ def sparsify(
     settings = training_settings(training)
     core = unwrap(model)
     head, kind = split_relu(head)
+    head, unpack = split_unpack(head)
+    loader, val_loader = unpacked(loader, unpack), unpacked(val_loader, unpack)
+    statistics_loader = unpacked(statistics_loader, unpack)
     preparing, solving = checked_options(core, prepare, solve, head)
     wanted = checked_wishes(n_select, n_per_class, include, exclude)
     names = checked_class_names(class_names)
@@ -187,7 +192,7 @@ def sparsify(
     def epoch(record: dict[str, float], step: int) -> None:
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
 
-    sparse.record = record
+    sparse.record, sparse.unpack = record, unpack
     record.manifest = call
     following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
@@ -260,8 +265,8 @@ def measure(
     Of a group of ranks each sees a share of the samples, of which accuracies alone are merged.
     """
     if ranks.active():
-        both = [accuracy(one, loader, progress=progress) for one in (model, sparse)]
-        return both[0], both[1]
+        before = accuracy(model, loader, output=head.output, progress=progress)
+        return before, accuracy(sparse, loader, progress=progress)
     few = head.n_features <= MEASURED
     dense = evaluate(model, loader, head=head, features=few, progress=progress)
     sparse.metrics["dense"] = dense

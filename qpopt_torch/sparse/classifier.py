@@ -16,9 +16,11 @@ from torch import Tensor, nn
 from qpopt import Solution
 from qpopt.io import AnyPath
 from qpopt_torch.data.class_names import checked_class_names, class_number
+from qpopt_torch.data.inputs import Unpack
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
+from qpopt_torch.network.observation import Features, observe, unwrap
+from qpopt_torch.network.reading.outputs import logits_of
 from qpopt_torch.network.specification import described
 from qpopt_torch.sparse.card import write_card
 from qpopt_torch.sparse.consistency import check_selection
@@ -59,6 +61,12 @@ class SparseClassifier(Calibrated, nn.Module):
         The solution that `sparse_head` was made from, kept for saving and explaining.
     class_names
         Names of the classes.
+
+    Attributes
+    ----------
+    unpack
+        A function of a batch that returns inputs and labels, for loaders of another form; it is
+        not saved.
     """
 
     def __init__(
@@ -76,6 +84,7 @@ class SparseClassifier(Calibrated, nn.Module):
         self.class_names = checked_class_names(class_names, head.n_classes)
         self.feature_names: dict[int, str] = {}
         self.record = Record()
+        self.unpack: Unpack | None = None
         core = unwrap(model)
         old, _ = head.modules(core)
         if not isinstance(weight := getattr(old, "weight", None), Tensor):
@@ -210,18 +219,18 @@ class SparseClassifier(Calibrated, nn.Module):
             raise ModelError("Two features would have the same name; give each its own.")
         self.feature_names = kept
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the logits, N × classes."""
-        return logits_of(self.network(x))
+    def forward(self, *inputs: Any, **named: Any) -> Tensor:
+        """Return the logits, N × classes, of inputs as the network takes them."""
+        return logits_of(self.network(*inputs, **named), self.head.output)
 
-    def features(self, x: Tensor) -> Features:
-        """Return logits, selected features and their maps.
+    def features(self, *inputs: Any, **named: Any) -> Features:
+        """Return logits, selected features and their maps, of inputs as the network takes them.
 
         With an adapter, the maps are the adapter applied to every position; for a linear one and
         average pooling, they pool to the features exactly.
         """
         with self.observe(evaluate=False) as seen:
-            self.network(x)
+            self.network(*inputs, **named)
         return seen
 
     def observe(self, *, evaluate: bool = True) -> AbstractContextManager[Features]:

@@ -192,7 +192,7 @@ BAD_BATCHES = {
     "only inputs": (X, "every batch must be"),
     "no labels": ((X,), "every batch must be"),
     "None": (None, "every batch must be"),
-    "a mapping without labels": ({"x": X}, "needs one input and one of"),
+    "a mapping without labels": ({"x": X}, "needs inputs and one of"),
     "arrays": ((X.numpy(), Y.numpy()), "not a tensor"),
 }
 

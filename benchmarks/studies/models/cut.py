@@ -22,7 +22,7 @@ from torch.utils.data import (
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.grids import are_grids, side_by_side
 from qpopt_torch.network.head_finder import find_head
-from qpopt_torch.network.observation import logits_of
+from qpopt_torch.network.reading.outputs import logits_of
 from qpopt_torch.network.tail import Tail, activations_at
 from qpopt_torch.training.activations import Activations, kept_activations
 
