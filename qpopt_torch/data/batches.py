@@ -14,10 +14,9 @@ from torch.utils.data import Dataset, IterableDataset
 
 from qpopt.control.progress import Bar
 from qpopt_torch.data.distributed import is_first, repeated_samples
-from qpopt_torch.data.inputs import Batch, Inputs, Unpacked, fitted
+from qpopt_torch.data.inputs import LABEL_KEYS, Batch, Inputs, fitted
+from qpopt_torch.data.unpacking import Unpacked
 from qpopt_torch.errors import EmptyLoader, LoaderError, shown
-
-LABEL_KEYS = ("labels", "label", "target", "targets")
 
 logger = logging.getLogger("qpopt")
 

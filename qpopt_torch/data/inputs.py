@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any
@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from qpopt_torch.errors import LoaderError
 
+LABEL_KEYS = ("labels", "label", "target", "targets")
+"""What labels are called in a mapping; they are no inputs."""
 IMAGE_AXES = 3
 """Axes of a sample that may be a picture: channels, rows and columns."""
 
@@ -191,14 +193,15 @@ def fitted(given: Any, model: nn.Module | None, number: int = 0) -> Batch:
 
 
 def _by_name(given: Mapping[Any, Any], model: nn.Module | None, number: int) -> Batch:
-    tensors = {str(key): value for key, value in given.items() if isinstance(value, Tensor)}
+    given = {str(key): value for key, value in given.items() if key not in LABEL_KEYS}
+    tensors = {key: value for key, value in given.items() if isinstance(value, Tensor)}
     if not tensors:
         listed = ", ".join(map(str, given))
         raise LoaderError(f"The inputs of batch {number}, {listed}, hold no tensor.")
     if model is None:
         return Inputs.of(tensors)
     taken, anything = _parameters(model)
-    known = {str(key): value for key, value in given.items() if str(key) in taken}
+    known = {key: value for key, value in given.items() if key in taken}
     needed = [name for name, optional in taken.items() if not optional]
     if known and all(name in known for name in needed):
         first = next(iter(taken))
@@ -265,49 +268,3 @@ def _forward(model: nn.Module) -> Callable[..., Any]:
             forward: Callable[..., Any] = model.forward
             return forward
         model = inner
-
-
-Unpack = Callable[[Any], tuple[Any, Any]]
-"""A function of a batch that returns inputs and labels."""
-
-
-class Unpacked:
-    """A loader whose batches a function takes apart, and which is like it in all else.
-
-    Parameters
-    ----------
-    loader
-        Batches of any form.
-    unpack
-        Returns inputs and labels of one.
-    """
-
-    def __init__(self, loader: Iterable[Any], unpack: Unpack) -> None:
-        self.packed, self.unpack = loader, unpack
-
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        for number, batch in enumerate(self.packed):
-            try:
-                x, y = self.unpack(batch)
-            except Exception as error:  # the code of a user may fail in any way
-                said = f"{type(error).__name__}: {error}".rstrip(".: ")
-                raise LoaderError(
-                    f"unpack must return inputs and labels of a batch, but fails on batch {number} "
-                    f"({said})."
-                ) from error
-            yield x, y
-
-    def __len__(self) -> int:
-        return len(self.packed)  # type: ignore[arg-type]
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("packed", "unpack") or name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.packed, name)
-
-
-def unpacked(loader: Any, unpack: Unpack | None) -> Any:
-    """Return a loader whose batches a function takes apart; the loader itself without one."""
-    if unpack is None or loader is None or isinstance(loader, Unpacked):
-        return loader
-    return Unpacked(loader, unpack)

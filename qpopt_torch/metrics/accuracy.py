@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches, check_labels, nothing_in
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.metrics.metric import Metric
 from qpopt_torch.network.observation import evaluating, run, unwrap
 from qpopt_torch.network.reading.outputs import Output, logits_of

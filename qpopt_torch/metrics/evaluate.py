@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin, require_rereadable
 from qpopt_torch.data.drawn_birds import DrawnBirds
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import LoaderError, ModelError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.explanations.deletion import OwnDrop, deletion_test

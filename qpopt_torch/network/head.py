@@ -11,7 +11,7 @@ from torch import nn
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.layout import Layout
 from qpopt_torch.network.reading.outputs import Output
-from qpopt_torch.network.reading.tokens import Mask
+from qpopt_torch.network.reading.tokens import FUNCTIONS, Mask
 
 LARGEST = 2**31 - 1
 """No layer has more features, classes or calls."""
@@ -112,7 +112,8 @@ class Head:
             If the model has no modules of these names.
         """
         found = dict(model.named_modules())
-        for name in (self.name, self.layer):
+        steps = (step for step in self.steps if step not in FUNCTIONS)
+        for name in (self.name, self.layer, *steps):
             if name is not None and name not in found:
                 raise ModelError(
                     f"The model ({type(model).__name__}) has no module {name!r}; it is not the "

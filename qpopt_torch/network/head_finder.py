@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qpopt_torch.data.inputs import Batch, Inputs, Unpack, fitted
+from qpopt_torch.data.inputs import Batch, Inputs, fitted
+from qpopt_torch.data.unpacking import Unpack
 from qpopt_torch.errors import ModelError, check_keywords, shown
 from qpopt_torch.network.finding.linear import linear_head
 from qpopt_torch.network.finding.maps import with_maps

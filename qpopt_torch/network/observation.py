@@ -75,7 +75,11 @@ def observe(model: nn.Module, head: Head, *, evaluate: bool = True) -> Iterator[
         there = None
         if head.mask is not None:
             there = head.layout.there(maps, head.mask.of(received))
-        seen.maps = maps if there is None else maps.masked_fill(~there[:, None], -torch.inf)
+        if there is not None:
+            # A sample without any position would have no maximum.
+            there = there | ~there.any(1, keepdim=True)
+            maps = maps.masked_fill(~there[:, None], -torch.inf)
+        seen.maps = maps
 
     def keep_logits(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         seen.logits = logits_of(output, head.output)

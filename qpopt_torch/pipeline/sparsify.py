@@ -16,10 +16,10 @@ from qpopt.io import AnyPath
 from qpopt.preprocessing import check_counts, sharing_advice
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import require_rereadable
-from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.class_names import checked_class_names, known_class_names
 from qpopt_torch.data.resuming import unknown_order
 from qpopt_torch.data.seeding import seeded
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.metrics.evaluate import evaluate
@@ -162,6 +162,7 @@ def sparsify(
     found, record = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[
         0
     ]
+    names = names or known_class_names(core, plain, found.n_classes)
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)

@@ -24,7 +24,7 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError, shown
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.fingerprint import fingerprint

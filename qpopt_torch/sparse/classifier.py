@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from qpopt import Solution
 from qpopt.io import AnyPath
 from qpopt_torch.data.class_names import checked_class_names, class_number
-from qpopt_torch.data.inputs import Unpack
+from qpopt_torch.data.unpacking import Unpack
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import Features, observe, unwrap
@@ -273,9 +273,14 @@ class SparseClassifier(Calibrated, nn.Module):
         """Write one HTML file in which a person can read the whole model.
 
         Arguments are those of `qpopt_torch.report.write_report`; `options` may hold, above all,
-        `train_loader`, `class_names` and `to_image`.
+        `train_loader`, `class_names`, and `show`, which says how samples are shown, as in `gather`.
         """
         from qpopt_torch.report import write_report
+
+        if (show := options.pop("show", None)) is not None:
+            if options.get("to_image") is not None:
+                raise ModelError("to_image and show say the same; pass one of them.")
+            options["to_image"] = show
 
         return write_report(self, path, loader, **options)
 

@@ -14,9 +14,10 @@ from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, begin, nothing_in
 from qpopt_torch.data.class_names import checked_class_names
-from qpopt_torch.data.inputs import Batch, Inputs, main_of, plain, unpacked
+from qpopt_torch.data.inputs import Batch, Inputs, main_of, plain
 from qpopt_torch.data.resuming import check_known_order, rest_of
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import EmptyLoader, ModelError, shown
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head

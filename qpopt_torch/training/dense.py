@@ -9,7 +9,7 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head

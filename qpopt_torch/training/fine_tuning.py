@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from qpopt.io import AnyPath
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read

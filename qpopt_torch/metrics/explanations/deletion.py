@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qpopt_torch.data.batches import batches
-from qpopt_torch.data.inputs import call, unpacked
+from qpopt_torch.data.inputs import call
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.metric import Metric
 from qpopt_torch.sparse.classifier import SparseClassifier

@@ -148,9 +148,9 @@ def _further(search: _Search, once: list[Call]) -> Iterator[_Point]:
     """Yield places further back, behind layers that work on every position by itself."""
     core, at = search.core, search.at_head
     steps: tuple[str, ...] = ()
+    goal = at.received.flatten(1) if at.received is not None else torch.empty(0)
     for _ in range(MOST_STEPS):
-        assert at.received is not None
-        before = _before(once, at.received.flatten(1))
+        before = None if at.received is None else _before(once, at.received.flatten(1))
         if before is None:
             return
         call, function = before
@@ -158,7 +158,7 @@ def _further(search: _Search, once: list[Call]) -> Iterator[_Point]:
         steps = (*names, *((function,) if function else ()), *steps)
         at, once = call, [other for other in once if other is not call]
         assert at.received is not None
-        if steps and close(after(core, steps, at.received), search.at_head.received.flatten(1)):
+        if steps and close(after(core, steps, at.received), goal):
             yield _Point(at, steps=steps)
 
 

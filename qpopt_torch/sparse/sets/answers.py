@@ -13,7 +13,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from qpopt_torch.data.batches import batches
-from qpopt_torch.data.inputs import unpacked
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.observation import Features, run
 from qpopt_torch.sparse.sets.depths import Depths, deepest_levels

@@ -126,7 +126,7 @@ def test_without_maps_solution_or_images(tmp_path):
     text, data = data_of(sparse.report(tmp_path / "r.html", loader, progress=False))
     assert data["grid"] == []
     assert data["images"] == []
-    assert len(data["samples"][0]["series"][0]) == 9
+    assert [name for name, _ in data["samples"][0]["row"]] == [f"Input {i}" for i in range(1, 10)]
     assert "The solve" not in text
     assert "SID@5" not in text
 
