@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.limits import Clock, Limits
 from qpopt.errors import SolverFailure
-from qpopt.problem import validation
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling, size_of_terms
 from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
@@ -150,7 +150,7 @@ class Incumbent:
         give, are passed over.
         """
         chosen = np.flatnonzero(s > 0.5)
-        if not validation.misfit(self.instance, chosen):
+        if not misfit(self.instance, chosen):
             self.judge(chosen)
 
     def tighten(self, bound: float | None) -> None:

@@ -31,6 +31,7 @@ from qpopt.models.duplicate_cuts import equal_classes
 from qpopt.models.paper import Tightening, compile_paper, paper_sizes
 from qpopt.models.warm_start import start_vector
 from qpopt.problem import validation
+from qpopt.problem.demands.fulfilment import misfit
 from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
 from qpopt.problem.solution import Candidate
@@ -157,7 +158,7 @@ class _Rounds:
 def _hint(instance: Instance) -> Candidate | None:
     """Return the hint of the instance, each class with its best features, where it fits."""
     selection = np.array(instance.hint, dtype=np.int64)
-    if validation.misfit(instance, selection):
+    if misfit(instance, selection):
         return None
     return Candidate(selection, best_assignment(instance.A, selection, instance.n_per_class))
 

@@ -18,6 +18,7 @@ from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate, Solution
@@ -100,7 +101,7 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
     limits = Limits(time_limit, gap, seed, threads)
-    chosen = find_method(method, solver)
+    chosen = find_method(method, solver, instance.demands)
     checked = chosen.options.of(options)
     first = None if start is None else checked_start(instance, start)
     scaling = scaled(instance)
@@ -200,15 +201,15 @@ def checked_start(
     try:
         given = validation.selection(selection, instance.n_features)
         features = np.sort(given)
-        reason = validation.misfit(instance, features)
+        reason = misfit(instance, features)
         if assignment is None and not reason:
-            sets = assign(instance.A, features, instance.n_per_class)
+            sets: validation.Assigned = assign(instance.A, features, instance.n_per_class)
         elif not reason:
             sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
             sets = sets[:, np.argsort(given)]
     except InvalidInstance as error:
         raise InvalidStart(f"The start does not fit the instance: {error}") from None
-    reason = reason or validation.bad_sets(sets, instance.n_per_class)
+    reason = reason or unmet(instance, features, sets)
     if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
     return Candidate(features, sets)

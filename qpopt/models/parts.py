@@ -110,8 +110,8 @@ def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -
         "classes": classes,
         "features": features,
         "pairs": [(features[d], features[e]) for d, e in pairs.tolist()],
-        "included": instance.include,
-        "excluded": instance.exclude,
+        "included": instance.included,
+        "excluded": instance.excluded,
     }
     data: dict[str, Any] = {name: {None: list(members)} for name, members in sets.items()}
     data |= {

@@ -11,6 +11,7 @@ from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import TIME_LIMIT, Limits
 from qpopt.control.progress import following
+from qpopt.problem.constraints import refuse
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import TracePoint
@@ -22,6 +23,8 @@ from qpopt.proofs.params import Share
 from qpopt.proofs.phases.bounding import Linear, Root
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
+DEMANDS: frozenset[str] = frozenset()
+"""The demands that bounds take, by the names in `Demands.stated`."""
 
 WHOLE = Share(1.0, inf)
 
@@ -91,7 +94,8 @@ def bound(
     Raises
     ------
     InvalidArgument
-        If the kind is unknown or a number is out of range.
+        If the kind is unknown, a number is out of range, or the instance states a demand that
+        bounds do not take yet.
 
     Examples
     --------
@@ -102,6 +106,7 @@ def bound(
     True
     """
     one_of("kind", kind, KINDS)
+    refuse(instance.demands, "bound", DEMANDS)
     limits = Limits(time_limit)
     if objective is not None:
         number("objective", objective, most=sys.float_info.max)

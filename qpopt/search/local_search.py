@@ -9,7 +9,7 @@ from numpy.random import SeedSequence
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.problem import validation
+from qpopt.problem.demands.fulfilment import misfit
 from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
@@ -49,7 +49,7 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
     if incumbent.best is not None:
         starts.insert(0, incumbent.best.selection)
     hint = np.array(instance.hint, dtype=np.int64)
-    if not validation.misfit(instance, hint):
+    if not misfit(instance, hint):
         starts.append(hint)
     for selection in starts:
         if incumbent.best is None or not incumbent.clock.over:

@@ -263,10 +263,10 @@ def start_from(instance: Instance, done: Sequence[SweepPoint]) -> NDArray[np.int
     while len(chosen) != k:
         values = worth - instance.R[:, chosen].sum(axis=1)
         if len(chosen) > k:
-            free = [d for d in chosen if d not in instance.include]
+            free = [d for d in chosen if d not in instance.included]
             chosen.remove(min(free, key=lambda d: values[d]))
         else:
-            values[[*chosen, *instance.exclude]] = -np.inf
+            values[[*chosen, *instance.excluded]] = -np.inf
             chosen.append(int(values.argmax()))
     return np.array(sorted(chosen), dtype=np.int64)
 
