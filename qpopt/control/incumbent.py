@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.control.events import Event, OnEvent, Phase
-from qpopt.control.limits import Clock, Limits
+from qpopt.control.limits import LEAST_GAIN, Clock, Limits
 from qpopt.errors import SolverFailure
 from qpopt.problem.assignment import assign
 from qpopt.problem.demands.fulfilment import misfit
@@ -78,6 +78,8 @@ class Incumbent:
         self.floor = -inf
         self.interrupted = False
         self.details: dict[str, Any] = {}
+        # What the bound was when patience began.
+        self._bound_before = inf
         self._phase = Phase.START
         self._note = ""
         self._on_event = on_event
@@ -119,6 +121,8 @@ class Incumbent:
                 kept = Candidate(candidate.selection.copy(), candidate.assignment.copy())
                 self.best, self.objective = kept, objective
                 self.improved_at = self.clock.seconds
+                if isfinite(self._bound_before):
+                    self.clock.moved()
                 self._refuse_low_bound()
                 self._record()
         return objective
@@ -165,6 +169,9 @@ class Incumbent:
             if bound is not None and isfinite(bound) and max(bound, self.floor) < self.bound:
                 self.bound = max(bound, self.floor)
                 self._refuse_low_bound()
+                if self._bound_before - self.bound >= LEAST_GAIN * abs(self.objective):
+                    self._bound_before = self.bound
+                    self.clock.moved()
                 self._record()
 
     def run(self, work: Callable[[], None]) -> None:
@@ -191,6 +198,8 @@ class Incumbent:
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:
+            if self.clock.out_of_patience and not self.proven:
+                self.details["stopped"] = "patience"
             optimal = self._within(self.bound, min(self.limits.gap, OPTIMAL_GAP))
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
         seconds, objective, bound = self._point()

@@ -165,10 +165,9 @@ def to_table(columns: Sequence[str], mean: Any = None, std: Any = None) -> ToTab
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not len(columns):
         raise LoaderError(f"columns must be a list of names, not {shown(columns)}.")
     for label, values in (("mean", mean), ("std", std)):
-        if values is not None and np.size(values) not in (1, len(columns)):
-            raise LoaderError(
-                f"{label} holds {np.size(values)} numbers for {len(columns)} columns."
-            )
+        size = 1 if values is None else np.asarray(values).size
+        if size not in (1, len(columns)):
+            raise LoaderError(f"{label} holds {size} numbers for {len(columns)} columns.")
     return ToTable(tuple(map(str, columns)), mean, std)
 
 
@@ -235,7 +234,7 @@ def pictured(x: Tensor | Inputs, i: int, show: Show | None, located: bool) -> tu
         return show(plain(sample))
     if callable(show):
         return Picture.of(plain(sample), show), []
-    main = main_of(sample)
+    main = main_of(x)[i]
     if not main.is_floating_point() and not main.is_complex() and main.ndim == 1:
         return ToText({})(plain(sample))
     if main.is_floating_point() and main.ndim == 1 and not located and len(main) <= MOST_COLUMNS:

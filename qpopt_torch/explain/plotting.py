@@ -39,8 +39,9 @@ def draw_picture(
 ) -> None:
     """Draw an input and, over it, a feature map.
 
-    A map on the grid of the picture has two axes over an image, one along a series or the words of a
-    text; others are not drawn. Its heat begins and ends at the limits; at those of the map by default.
+    A map on the grid of the picture has two axes over an image, one along a series or the words of
+    a text; others are not drawn. Its heat begins and ends at the limits; at those of the map by
+    default.
     """
     axis.set_xticks([])
     axis.set_yticks([])

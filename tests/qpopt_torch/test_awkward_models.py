@@ -33,7 +33,7 @@ from qpopt_torch import (
     train_adapter,
     train_dense,
 )
-from qpopt_torch.pipeline.sparsify import judge
+from qpopt_torch.pipeline.judging import judge
 from qpopt_torch.training.params import TrialParams
 from tests.qpopt_torch.small import any_solution, batches, cnn, same, sparse, weights
 
