@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from qpopt_torch.data.inputs import Batch, main_of
 from qpopt_torch.evidence.pictures import Picture, small_maps
-from qpopt_torch.evidence.showing import Show, pictured, word_maps
+from qpopt_torch.evidence.showing import Show, pictured
+from qpopt_torch.evidence.words import word_maps
 from qpopt_torch.network.observation import Features
 
 

@@ -10,10 +10,11 @@ from torch import nn
 import qpopt_torch
 from qpopt_torch import LoaderError, Table, Texts, to_image, to_table, to_text
 from qpopt_torch.data.inputs import Inputs
-from qpopt_torch.evidence.showing import pictured, word_maps
+from qpopt_torch.evidence.showing import pictured
+from qpopt_torch.evidence.words import word_maps
 from qpopt_torch.explain import explain_class, explain_decision, explain_feature, gather
-from tests.qpopt_torch.network.reading.test_tokens import Text
-from tests.qpopt_torch.report.test_html import data_of
+from tests.qpopt_torch.report.decoding import data_of
+from tests.qpopt_torch.texts import Text
 
 WORDS = ["", "?", *(f"word{i}" for i in range(2, 30))]
 
@@ -65,15 +66,6 @@ def test_rows_are_shown_as_they_were():
     assert (again.columns, again.class_names) == (("a", "b"), ("x", "y"))
 
 
-def test_texts_without_a_tokenizer():
-    texts = Texts(["the bird and the fish", "a bird"], [0, 1], length=4, n_words=4)
-    assert texts.tokens == ["", "?", "bird", "the"]
-    assert texts[0]["input_ids"].tolist() == [3, 2, 1, 3]
-    other = Texts(["The bird"], [1], like=texts)
-    assert other[0]["input_ids"].tolist() == [3, 2, 0, 0]
-    assert other[0]["attention_mask"].tolist() == [1, 1, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -84,9 +76,6 @@ def test_texts_without_a_tokenizer():
         (lambda: to_table(["a"], mean=[1.0, 2.0]), "mean holds 2 numbers for 1 columns"),
         (lambda: to_table(["a"])(torch.zeros(2)), "names 1 columns; a sample has 2"),
         (lambda: to_image([0.5]), "means and deviations"),
-        (lambda: Table([[1.0]], [0], columns=["a", "b"]), "names 2 columns; the rows have 1"),
-        (lambda: Texts(["a"], [0, 1]), "1 texts and 2 labels"),
-        (lambda: Texts([1], [0]), "must be a string"),
     ],
 )
 def test_what_cannot_be_shown(wrong, message):

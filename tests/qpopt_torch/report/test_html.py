@@ -1,6 +1,5 @@
 """What the file contains, without a browser."""
 
-import json
 import re
 
 import numpy as np
@@ -13,13 +12,7 @@ from qpopt_torch import SparseClassifier, collect, evaluate
 from qpopt_torch.report.encoding import PageParams
 from tests.qpopt_torch.readable import NAMES, small_loader, small_network, small_sparse
 from tests.qpopt_torch.report.conftest import LIMIT
-from tests.qpopt_torch.report.decoding import pixels
-
-
-def data_of(path):
-    text = path.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    return text, json.loads(found.group(1))
+from tests.qpopt_torch.report.decoding import data_of, pixels
 
 
 @pytest.fixture(scope="module")

@@ -2,48 +2,13 @@
 
 import pytest
 import torch
-from torch import nn
 
 from qpopt_torch import FineTuning, SparseClassifier, collect, evaluate, find_head, sparsify
 from qpopt_torch.data.inputs import Inputs
 from qpopt_torch.metrics.diversity import Diversity
 from qpopt_torch.network.observation import observe
 from qpopt_torch.network.reading.tokens import Mask, with_padding
-
-T, WIDTH, N_CLASSES = 7, 10, 3
-
-
-class Text(nn.Module):
-    """A text classifier; `pooling` says how tokens become features."""
-
-    def __init__(self, pooling: str = "mean"):
-        super().__init__()
-        torch.manual_seed(0)
-        self.pooling = pooling
-        self.table = nn.Embedding(30, 6, padding_idx=0)
-        self.body = nn.Sequential(nn.Linear(6, WIDTH), nn.Tanh())
-        self.pooler, self.drop = nn.Linear(WIDTH, 8), nn.Dropout(0.1)
-        n_features = 8 if pooling == "pooler" else WIDTH
-        self.fc = nn.Linear(n_features, N_CLASSES)
-
-    def forward(self, input_ids, attention_mask=None):
-        tokens = self.body(self.table(input_ids))
-        there = input_ids != 0 if attention_mask is None else attention_mask.bool()
-        if self.pooling == "pooler":
-            return self.fc(self.drop(torch.tanh(self.pooler(tokens[:, 0]))))
-        if self.pooling == "max":
-            return self.fc(tokens.masked_fill(~there[..., None], -torch.inf).amax(1))
-        return self.fc((tokens * there[..., None]).sum(1) / there.sum(1, keepdim=True))
-
-
-def texts(n: int = 12, seed: int = 0, full: bool = False):
-    """Numbers of tokens, and a mask that leaves out as many at the end as the sample's place."""
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(1, 30, (n, T), generator=generator)
-    mask = torch.ones(n, T, dtype=torch.long)
-    for i in range(n):
-        mask[i, T - (0 if full else i % 5) :] = 0
-    return ids * mask, mask, torch.arange(n) % N_CLASSES
+from tests.qpopt_torch.texts import Text, texts
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
@@ -72,20 +37,6 @@ def test_a_full_mask_is_told_from_none():
     assert torch.equal(mask, torch.ones_like(mask))  # the batch stays as it was
     changed = with_padding(Inputs.of(x))
     assert int(changed.named("attention_mask").sum()) == mask.numel() - 1
-
-
-def test_a_pooler_behind_the_first_token_is_applied_to_every_token():
-    model = Text("pooler").eval()
-    ids, mask, _ = texts()
-    head = find_head(model, {"input_ids": ids, "attention_mask": mask})
-    assert (head.layer, head.steps, head.dropouts) == ("body", ("pooler", "tanh()"), ("drop",))
-    with observe(model, head) as seen:
-        model(ids, mask)
-    tokens = torch.tanh(model.pooler(model.body(model.table(ids))))
-    torch.testing.assert_close(seen.features, tokens[:, 0])
-    there = mask[:, 1:].bool()
-    torch.testing.assert_close(seen.maps.movedim(1, 2)[there], tokens[:, 1:][there])
-    assert torch.isinf(seen.maps.movedim(1, 2)[~there]).all()
 
 
 def test_padding_changes_nothing():
