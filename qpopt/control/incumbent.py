@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.limits import LEAST_GAIN, Clock, Limits
 from qpopt.errors import SolverFailure
+from qpopt.problem import validation
 from qpopt.problem.assignment import assign
-from qpopt.problem.demands.fulfilment import misfit
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling, size_of_terms
 from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
@@ -77,6 +78,8 @@ class Incumbent:
         # What an earlier solve has settled is known only as well as its check has shown.
         self.floor = -inf
         self.interrupted = False
+        # Demands may leave no solution; without them there always is one.
+        self.infeasible = False
         self.details: dict[str, Any] = {}
         # What the bound was when patience began.
         self._bound_before = inf
@@ -157,6 +160,14 @@ class Incumbent:
         if not misfit(self.instance, chosen):
             self.judge(chosen)
 
+    def offer_assigned(self, s: NDArray[np.float64], assigned: NDArray[np.float64]) -> None:
+        """Offer the values of s and of assignments, classes × features, if they are a solution."""
+        chosen = np.flatnonzero(s > 0.5)
+        if not misfit(self.instance, chosen):
+            assignment = validation.signs("An assignment", assigned[:, chosen])
+            if not unmet(self.instance, chosen, assignment):
+                self.offer(Candidate(chosen, assignment))
+
     def tighten(self, bound: float | None) -> None:
         """Keep an upper bound of the whole problem if it is better.
 
@@ -195,6 +206,8 @@ class Incumbent:
         """Return what is known as a Solution."""
         if self.interrupted:
             status = Status.INTERRUPTED
+        elif self.infeasible:
+            status = Status.INFEASIBLE
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:

@@ -12,10 +12,10 @@ from qpopt.errors import InvalidArgument
 from qpopt.export import qplib
 from qpopt.export.names import label, title
 from qpopt.io.atomic import AnyPath, replacing
-from qpopt.models.compact import build_compact
+from qpopt.models.compact import COMPACT_TAKES, build_compact
 from qpopt.models.compiler import compile_model
 from qpopt.models.paper import Tightening, build_paper
-from qpopt.models.qcqp import build_qcqp
+from qpopt.models.qcqp import QCQP_TAKES, build_qcqp
 from qpopt.problem import validation
 from qpopt.problem.constraints import refuse
 from qpopt.problem.instance import Instance
@@ -24,8 +24,8 @@ FORMATS = {".mps": ProblemFormat.mps, ".lp": ProblemFormat.cpxlp, ".qplib": None
 """The endings that a file name may have, and what Pyomo calls the format if it writes it."""
 
 TAKES: Mapping[str, frozenset[str]] = {
-    "compact": frozenset(),
-    "qcqp": frozenset(),
+    "compact": COMPACT_TAKES,
+    "qcqp": QCQP_TAKES,
     "paper": frozenset(),
 }
 """The formulations, and the demands that each states."""

@@ -154,7 +154,7 @@ class Instance(Demanding):
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, key, value)
-        if self.demands:
+        if self.demands or changes_sets(demands):
             check_demands(self)
 
     @cached_property

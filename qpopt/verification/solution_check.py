@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.progress import following
 from qpopt.errors import InvalidCertificate
+from qpopt.problem.constraints import Average
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution, Status, TracePoint
 from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING
@@ -277,7 +278,14 @@ def _largest_terms(instance: Instance) -> float:
     """Return what the terms of Z add up to at the most; what is excluded makes no term."""
     allowed = [d for d in range(instance.n_features) if d not in instance.exclude]
     rows = instance.A[:, allowed].tolist()
-    largest: float = instance.n_per_class * fsum(max(map(abs, row)) for row in rows)
+    budget = instance.demands.budget
+    sizes = [instance.n_per_class] * instance.n_classes
+    if isinstance(budget, Average):
+        sizes = [budget.most or instance.n_select] * instance.n_classes
+    elif budget is not None:
+        sizes = list(budget)
+    each = zip(sizes, rows, strict=True)
+    largest = fsum(size * max(map(abs, row)) for size, row in each)
     if instance.demands.negative is not None:
         largest *= max(1.0, instance.demands.negative[1])
     largest += instance.n_select * max(map(abs, instance.b[allowed].tolist()))

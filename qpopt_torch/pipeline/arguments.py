@@ -14,7 +14,7 @@ from torch import nn
 import qpopt
 from qpopt import InfeasibleInstance, InvalidArgument, InvalidInstance, TracePoint
 from qpopt.control import Event, OnEvent, Phase
-from qpopt.preprocessing import check_scales
+from qpopt.preprocessing import HANDED_ON, check_scales
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import first_batch
 from qpopt_torch.errors import check_keywords, shown
@@ -44,7 +44,9 @@ def checked_options(
             raise InvalidArgument(f"{name} must be a mapping of arguments, not {given!r}.")
     preparing, solving = dict(prepare or {}), dict(solve or {})
     head, _ = split_head(head)
-    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=ELSEWHERE)
+    check_keywords(
+        "prepare", preparing, Statistics.instance, qpopt.prepare, without=ELSEWHERE, also=HANDED_ON
+    )
     check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
     _check_preparing(preparing)
     qpopt.check_solve(**{key: value for key, value in solving.items() if key != "start"})
@@ -118,7 +120,7 @@ def teller(progress: bool | OnEvent) -> Callable[..., None]:
 
 
 def _check_preparing(preparing: Mapping[str, Any]) -> None:
-    scales = ("bias_scale", "redundancy", "epsilon", "seed")
+    scales = ("bias_scale", "redundancy", "epsilon", "seed", "specificity", "neutral")
     check_scales(**{key: preparing[key] for key in scales if key in preparing})
     similarity, bias = preparing.get("similarity", "pearson"), preparing.get("bias", "none")
     if not isinstance(similarity, str) or similarity not in get_args(Similarity):

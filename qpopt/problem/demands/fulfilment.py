@@ -18,11 +18,6 @@ def misfit(instance: Demanding, features: NDArray[np.int64]) -> str:
         return f"feature {missing[0]} must be included"
     if present := sorted(set(instance.excluded) & set(features.tolist())):
         return f"feature {present[0]} is excluded"
-    if instance.forbidden:
-        usable = (~instance.forbidden_cells[:, features]).sum(axis=1)
-        for c in np.flatnonzero(usable < instance.budgets.least)[:1].tolist():
-            needed = instance.budgets.least[c]
-            return f"{instance.class_label(c)} may use {usable[c]} of it and needs {needed}"
     return ""
 
 

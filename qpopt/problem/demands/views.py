@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.problem.constraints import Average, Budgets, Demands
+from qpopt.problem.constraints import Average, Budgets, DemandArguments, Demands
 from qpopt.problem.facts import Facts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
 
 Mask = NDArray[np.bool_]
 
@@ -21,6 +25,25 @@ class Demanding(Facts):
     include: tuple[int, ...]
     exclude: tuple[int, ...]
     demands: Demands
+
+    def with_demands(self, **demands: Unpack[DemandArguments]) -> Self:
+        """Return the same instance with these demands in place of its own of the same names.
+
+        An empty one takes a demand away.
+
+        Examples
+        --------
+        >>> import qpopt
+        >>> instance = qpopt.generate(12, 6, 5, 2)
+        >>> instance.with_demands(forbidden=[(0, 3)], classes_per_feature=(1, 4)).demands.stated
+        ('forbidden', 'classes_per_feature')
+        """
+        if demands.get("rho") is not None:
+            demands.setdefault("pairs", ())
+        made_of: Any = self.__reduce__()
+        make, arrays = made_of
+        made: Self = make(*arrays, **demands)
+        return made
 
     @property
     def forbidden(self) -> tuple[tuple[int, int], ...]:
