@@ -86,7 +86,9 @@ class Tail:
             raise ModelError(f"{name!r} is not called with a tensor, so no cut can be made there.")
         done = {n for n, outputs in seen.outputs.items() if all(map(torch.is_tensor, outputs))}
         outermost = [n for n in done if not any(parent in done for parent in _parents(n))]
-        self.name, self.sample = name, x[:1]
+        first = x[:1]
+        self.name = name
+        self.sample = first.clone() if isinstance(first, Tensor) else first.map_tensors(torch.clone)
         self.answers = {
             n: [out[:1].clone() if len(out) == len(x) else out for out in seen.outputs[n]]
             for n in outermost
@@ -101,6 +103,7 @@ class Tail:
 
     def __call__(self, core: nn.Module, activations: Batch) -> Any:
         """Return what the network gives for activations that reach the cut."""
+        assert isinstance(activations, Tensor)  # those that are kept are one tensor
         n = len(activations)
         if activations.ndim == 4 and activations.device.type == "cpu" and torch.is_grad_enabled():
             # With channels last, processors take a third less for a step of training.
