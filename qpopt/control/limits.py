@@ -64,6 +64,7 @@ class Clock:
         self.limits = limits
         self._began = perf_counter()
         self._waiting_since: float | None = None
+        self._bound_before = inf
 
     @property
     def seconds(self) -> float:
@@ -82,6 +83,17 @@ class Clock:
         """Take note that something has changed for the better: patience begins anew."""
         if not self.out_of_patience:
             self._waiting_since = self.seconds
+
+    def better_solution(self) -> None:
+        """Take note of a better solution, which counts once there is a bound."""
+        if self._bound_before < inf:
+            self.moved()
+
+    def better_bound(self, bound: float, objective: float) -> None:
+        """Take note of a better bound, which counts if it is better by enough."""
+        if self._bound_before - bound >= LEAST_GAIN * abs(objective):
+            self._bound_before = bound
+            self.moved()
 
     @property
     def out_of_patience(self) -> bool:

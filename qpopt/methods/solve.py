@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
@@ -14,9 +14,11 @@ from qpopt.control.limits import GAP, TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.methods.base import Options
+from qpopt.methods.conflict import conflict
 from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
+from qpopt.problem.assigning.best import best_found
 from qpopt.problem.assignment import assign
 from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
@@ -82,7 +84,9 @@ def solve(
     Returns
     -------
     Solution
-        `details["rounds"]` tells of every round of a method that has rounds.
+        `details["rounds"]` tells of every round of a method that has rounds. Where demands leave
+        no solution, the status is `infeasible`, and `details["conflict"]` names a smallest set of
+        demands that cannot hold together.
 
     Raises
     ------
@@ -125,6 +129,8 @@ def solve(
             scaling=scaling,
         )
         incumbent.run(lambda: chosen.run(incumbent, engine, checked))
+        if incumbent.infeasible and not incumbent.interrupted:
+            incumbent.details["conflict"] = list(conflict(instance))
         return incumbent.solution()
 
 
@@ -219,3 +225,13 @@ def checked_start(
     if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
     return Candidate(features, sets)
+
+
+def _assigned(instance: Instance, features: NDArray[np.int64]) -> validation.Assigned:
+    """Return the best assignment of a selection, as far as it can be found at once."""
+    if not instance.demands:
+        return assign(instance.A, features, instance.n_per_class)
+    found = best_found(instance, features)
+    if found.signs is None:
+        raise InvalidStart("The start has no assignment that meets all demands, or none was found.")
+    return validation.signs("the start", found.signs, InvalidStart)

@@ -8,8 +8,6 @@ from typing import Any
 
 from torch import nn
 
-from qpopt import Instance
-from qpopt.preprocessing import sharing_advice
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.metrics.evaluate import evaluate
@@ -24,15 +22,6 @@ MEASURED = 512
 """Features of a dense model up to which all of them are measured, which takes time for each."""
 
 logger = logging.getLogger("qpopt")
-
-
-def advise(instance: Instance, sparse: SparseClassifier) -> None:
-    """Say it where few features are shared, unless the counts alone made `prepare` say it."""
-    counts = (instance.n_classes, instance.n_select, instance.n_per_class)
-    n_single = int((sparse.assignment.sum(axis=0) <= 1).sum())
-    advice = sharing_advice(*counts, n_single)
-    if advice and not sharing_advice(*counts) and ranks.is_first():
-        logger.warning("%s", advice)
 
 
 def measure(

@@ -26,13 +26,14 @@ from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     checked_options,
     checked_wishes,
-    split_relu,
+    split_kind,
     teller,
     with_finer_maps,
 )
 from qpopt_torch.pipeline.first_look import first_look
-from qpopt_torch.pipeline.judging import advise, judge, measure
+from qpopt_torch.pipeline.judging import judge, measure
 from qpopt_torch.pipeline.run_folder import CHECKPOINT, PASS, RunFolder, plain_values
+from qpopt_torch.pipeline.sparse_model import advise, sparse_model
 from qpopt_torch.pipeline.telling import EpochLines, Stage, solve_progress, spoken
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import SOLUTION
@@ -142,7 +143,7 @@ def sparsify(
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
     core = unwrap(model)
-    head, kind = split_relu(head)
+    head, kind = split_kind(head)
     head, unpack = split_unpack(head)
     loader, val_loader = unpacked(loader, unpack), unpacked(val_loader, unpack)
     statistics_loader = unpacked(statistics_loader, unpack)
@@ -160,7 +161,8 @@ def sparsify(
         0
     ]
     names = names or known_class_names(core, plain, found.n_classes)
-    check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
+    alike = preparing.get("budget") is None and preparing.get("negative") is None
+    check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted, alike=alike)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)
     stage = Stage()
@@ -190,9 +192,8 @@ def sparsify(
     solution = ranks.on_first(lambda: _solution(instance, folder, solving))
     gap = "not known" if solution.gap is None else f"{100 * solution.gap:.2f} %"
     stage.done("solved: %d features, %d a class, gap %s", n_select, n_per_class, gap)
-    sparse = SparseClassifier.from_solution(core, solution, statistics, **kind)
+    sparse = sparse_model(core, solution, statistics, plain, kind, progress=shown)
     advise(instance, sparse)
-
     said = EpochLines(0 if settings is None else settings.epochs)
 
     def epoch(record: dict[str, float], step: int) -> None:
