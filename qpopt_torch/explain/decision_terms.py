@@ -13,7 +13,6 @@ from qpopt import InvalidArgument
 from qpopt_torch.data.class_names import class_number
 from qpopt_torch.errors import shown
 from qpopt_torch.evidence.gather import columns_in, require_evidence
-from qpopt_torch.evidence.pictures import check_to_image
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.explain.rounding import add_up
 
@@ -69,13 +68,10 @@ class Misleading:
     fired: bool
 
 
-def check_arguments(
-    evidence: Any, to_image: Any, label: Any, n_classes: int, n_rivals: Any
-) -> None:
+def check_arguments(evidence: Any, label: Any, n_classes: int, n_rivals: Any) -> None:
     """Raise unless these are what `explain_decision` takes."""
     if evidence is not None:
         require_evidence(evidence, "explain_decision")
-    check_to_image(to_image)
     if label is not None:
         class_number(-1 if isinstance(label, str) else label, n_classes, ())
     if isinstance(n_rivals, bool) or not isinstance(n_rivals, Integral) or n_rivals < 0:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qpopt import QpoptError
 from qpopt.io import AnyPath, replacing
-from qpopt_torch.data.batches import require_tensor
+from qpopt_torch.data.inputs import whole_batch
 from qpopt_torch.errors import ModelError, path_of, require_sparse
 from qpopt_torch.network.observation import evaluating, run
 
@@ -61,7 +61,8 @@ def export_onnx(model: SparseClassifier, path: AnyPath, x: Tensor | None = None)
             raise ModelError("The shape of the inputs is not known; pass x, a batch of them.")
         generator = torch.Generator().manual_seed(0)
         x = torch.randn(CHECKED, *model.record.input_shape, generator=generator)
-    require_tensor(x)
+    if not isinstance(whole_batch(x, model), Tensor):
+        raise ModelError("Only models that take one tensor can be written as ONNX.")
     parameter = next(model.parameters(), None)
     if parameter is not None:
         x = x.to(parameter)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from qpopt_torch.data.batches import require_tensor, to_model
+from qpopt_torch.data.batches import to_model
+from qpopt_torch.data.inputs import whole_batch
 from qpopt_torch.errors import ModelError, require_sparse, shown
 from qpopt_torch.network.observation import run
 from qpopt_torch.sparse.sets.answers import Answers, answers_in, answers_of
@@ -134,9 +135,9 @@ class Predictor:
         return ClassSets(sets, mask)
 
     def _answers(self, x: Tensor) -> Answers:
-        require_tensor(x)
+        batch = whole_batch(x, self.model)
         with self.model.observe() as seen:
-            run(self.model, to_model(x, self.model), 0)
+            run(self.model, to_model(batch, self.model), 0)
         return answers_in(self.model, seen)
 
     def _turned_away(self, answers: Answers) -> NDArray[np.bool_]:
