@@ -14,6 +14,7 @@ from qpopt.control.limits import GAP, TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.methods.base import Options
+from qpopt.methods.conflict import conflict
 from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
@@ -78,7 +79,9 @@ def solve(
     Returns
     -------
     Solution
-        `details["rounds"]` tells of every round of a method that has rounds.
+        `details["rounds"]` tells of every round of a method that has rounds. Where demands leave
+        no solution, the status is `infeasible`, and `details["conflict"]` names a smallest set of
+        demands that cannot hold together.
 
     Raises
     ------
@@ -121,6 +124,8 @@ def solve(
             scaling=scaling,
         )
         incumbent.run(lambda: chosen.run(incumbent, engine, checked))
+        if incumbent.infeasible and not incumbent.interrupted:
+            incumbent.details["conflict"] = list(conflict(instance))
         return incumbent.solution()
 
 
