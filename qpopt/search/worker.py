@@ -14,6 +14,7 @@ from qpopt.kernels.tabu import tabu_search
 from qpopt.search.budget import Budget
 from qpopt.search.integer_instance import IntegerInstance
 from qpopt.search.population import Population, PopulationParams
+from qpopt.search.search_view import SearchView
 from qpopt.search.swap_state import new_state
 from qpopt.search.tabu_memory import NEVER, TabuParams, forget, new_auction, new_memory
 
@@ -40,6 +41,8 @@ class SearchParams:
         Share of the starts that recombine two elite selections; the others disturb one.
     breadth, breadth_of_recombined
         Of how many best features one is drawn when a selection is completed.
+    most_slow
+        How many of the best selections of a tabu search are judged where that takes long.
     tabu, population
         Those of the tabu search and of the elite selections.
     """
@@ -52,6 +55,7 @@ class SearchParams:
     recombined: float = 0.7
     breadth: int = 4
     breadth_of_recombined: int = 3
+    most_slow: int = 2
     tabu: TabuParams = TabuParams()
     population: PopulationParams = PopulationParams()
 
@@ -61,8 +65,8 @@ class Worker:
 
     Parameters
     ----------
-    problem, unit
-        The instance in whole units, and the size of a unit.
+    view
+        The instance in whole units.
     incumbent
         Judges selections and keeps the best one, shared with other workers.
     budget
@@ -82,8 +86,7 @@ class Worker:
 
     def __init__(
         self,
-        problem: IntegerInstance,
-        unit: float,
+        view: SearchView,
         incumbent: Incumbent,
         budget: Budget,
         seed: SeedSequence,
@@ -91,9 +94,9 @@ class Worker:
         *,
         sharing: bool = False,
     ) -> None:
-        n_select = self.n_select = incumbent.instance.n_select
-        self.problem = problem
-        self.unit = unit
+        n_select = self.n_select = view.n_select
+        self.view = view
+        self.problem, self.unit = problem, _ = view.current
         self.incumbent = incumbent
         self.budget = budget
         self.rng = np.random.default_rng(seed)
@@ -115,6 +118,8 @@ class Worker:
         while not self.budget.done:
             if self.population.failures >= self.params.most_failures:
                 self.population.clear()
+            self.view.renew()
+            self.problem, self.unit = self.view.current
             self.climb(self.next_start())
 
     def next_start(self) -> NDArray[np.int64]:
@@ -138,7 +143,8 @@ class Worker:
         """Take the incumbent in if another worker's is better than all members."""
         members, best = self.population.members, self.incumbent.best
         if members and best is not None and self.incumbent.objective > members[0][0]:
-            self.population.add(self.incumbent.judge(best.selection), best.selection)
+            objective = self.incumbent.judge(best.selection)
+            self.population.add(objective, self.view.columns(best.selection))
 
     def climb(self, start: NDArray[np.int64]) -> None:
         """Run one tabu search and judge the best selections it met."""
@@ -155,14 +161,18 @@ class Worker:
             self.budget.made(made, allotted)
             if self.memory.idle[0] >= self.patience:
                 break
-            if self.memory.kept.max() * self.unit > self.incumbent.objective:
+            better = self.memory.kept.max() * self.unit > self.incumbent.objective
+            if better and not self.view.slow_to_judge:
                 self.incumbent.judge(self.memory.kept_selected[self.memory.kept.argmax()])
         self._judge_kept()
 
     def _judge_kept(self) -> None:
         """Judge what the tabu search kept exactly, as long as it could be a new best."""
         best: tuple[float, NDArray[np.int64]] | None = None
-        for i in np.argsort(-self.memory.kept, kind="stable"):
+        order = np.argsort(-self.memory.kept, kind="stable")
+        if self.view.slow_to_judge:
+            order = order[: self.params.most_slow]
+        for i in order:
             if self.memory.kept[i] == NEVER:
                 break
             estimate = float(self.memory.kept[i]) * self.unit

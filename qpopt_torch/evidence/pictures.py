@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qpopt_torch.errors import LoaderError
+from qpopt import InvalidArgument
+from qpopt_torch.errors import LoaderError, shown
 
 PICTURE_SIDE = 192
 """Longest side of a kept image, in pixels."""
@@ -25,6 +26,16 @@ ToImage = Callable[[Tensor], Any] | tuple[Sequence[float], Sequence[float]]
 """A function of one input that returns an image, or the mean and deviation of the channels."""
 
 
+def check_to_image(to_image: Any) -> None:
+    """Raise unless this is what makes an image of an input."""
+    pair = isinstance(to_image, tuple | list) and len(to_image) == 2
+    if not (to_image is None or callable(to_image) or pair):
+        raise InvalidArgument(
+            "to_image must be a function, or the mean and deviation of the channels, not "
+            f"{shown(to_image)}."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """One input as a person sees it.
@@ -32,62 +43,78 @@ class Picture:
     Parameters
     ----------
     kind
-        `image`, `series` (lines over a common axis) or `none`.
+        `image`, `series` (lines over a common axis), `text`, `table` or `none`.
     values
         uint8, height × width × 3 for an image; float, channels × length for a series.
+    words
+        Those of a text.
+    row
+        Columns and values of a row of a table.
     """
 
-    kind: Literal["image", "series", "none"]
+    kind: Literal["image", "series", "text", "table", "none"]
     values: NDArray[Any] = field(repr=False)
+    words: tuple[str, ...] = field(default=(), repr=False)
+    row: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, x: Tensor, to_image: ToImage | None = None) -> Picture:
         """Return the picture of one input, without its batch axis.
 
-        Inputs of shape channels × height × width are images, those with fewer axes are series, and
-        anything else has no picture. Without `to_image`, the range of every image is stretched to
-        that of the screen.
+        Inputs of shape channels × height × width are images, of volumes and films the mean over
+        their depth, those with fewer axes are series, and anything else has no picture. Without
+        `to_image`, the range of every image is stretched to that of the screen.
         """
+        if callable(to_image):
+            on_cpu = x.detach().cpu() if isinstance(x, Tensor) else x
+            shown = on_cpu.float() if isinstance(x, Tensor) and x.is_floating_point() else on_cpu
+            return cls("image", _small(_pixels(to_image(shown))))
         x = x.detach().cpu()
         x = x.float() if x.is_floating_point() else x
-        if callable(to_image):
-            return cls("image", _small(_pixels(to_image(x))))
+        if x.ndim == 4:
+            # Channels come first in a volume, and after the time in a film.
+            x = x.mean(0 if x.shape[0] not in (1, 3) and x.shape[1] in (1, 3) else 1)
         if not x.is_floating_point() or x.ndim not in (1, 2, 3) or 0 in x.shape:
             return cls("none", np.zeros(0))
         if x.ndim < 3:
             lines = x.reshape(-1, x.shape[-1])
             return cls("series", _shorter(lines).numpy())
         if to_image is not None:
-            mean, std = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in to_image)
+            mean, std = _of_channels(to_image)
             if {len(mean), len(std)} - {1, len(x)}:
                 raise LoaderError(
                     f"to_image has {len(mean)} means and {len(std)} deviations; the inputs have "
                     f"{len(x)} channels."
                 )
-            shown = (x * std + mean).clamp(0, 1)
+            picture = (x * std + mean).clamp(0, 1)
         else:
-            shown = torch.nan_to_num(x)
-            low, high = shown.min(), shown.max()
-            shown = (shown - low) / (high - low if high > low else 1.0)
-        if len(shown) != 3:
+            picture = torch.nan_to_num(x)
+            low, high = picture.min(), picture.max()
+            picture = (picture - low) / (high - low if high > low else 1.0)
+        if len(picture) != 3:
             # What is neither grey nor colour is shown by the mean of its channels.
-            shown = shown.mean(0, keepdim=True).expand(3, -1, -1)
-        return cls("image", _small(_pixels(shown.permute(1, 2, 0).numpy())))
+            picture = picture.mean(0, keepdim=True).expand(3, -1, -1)
+        return cls("image", _small(_pixels(picture.permute(1, 2, 0).numpy())))
 
 
 def small_maps(maps: Tensor, side: int = MAP_SIDE) -> NDArray[np.float16]:
     """Return feature maps, features × positions …, averaged down to at most `side` an axis."""
     maps = maps.detach().float().cpu()
+    maps = maps.mean(1) if maps.ndim == 4 else maps
     goal = [min(side, size) for size in maps.shape[1:]]
     if goal != list(maps.shape[1:]) and len(goal) in (1, 2):
         pool = F.adaptive_avg_pool1d if len(goal) == 1 else F.adaptive_avg_pool2d
         maps = pool(maps, goal)  # type: ignore[arg-type]
-    return maps.clamp(-6e4, 6e4).half().numpy()
+    return maps.clamp(-6e4, 6e4).where(maps != -torch.inf, -torch.inf).half().numpy()
 
 
 def heat_limits(maps: Sequence[NDArray[np.float16]]) -> NDArray[np.float64]:
     """Return medians and near maxima of features over some maps: where heat begins and ends."""
     flat = np.concatenate([m.reshape(len(m), -1) for m in maps], axis=1).astype(np.float64)
+    # Positions that are not there hold −inf, for all features alike.
+    flat = flat[:, np.isfinite(flat).all(axis=0)]
+    if not flat.shape[1]:
+        return np.tile([0.0, 1.0], (len(flat), 1))
     low, high = np.quantile(flat, 0.5, axis=1), np.quantile(flat, 0.998, axis=1)
     return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
 
@@ -122,3 +149,14 @@ def _shorter(lines: Tensor) -> Tensor:
     if lines.shape[1] <= SERIES_LENGTH:
         return lines
     return F.interpolate(lines[None], SERIES_LENGTH, mode="linear", align_corners=True)[0]
+
+
+def _of_channels(to_image: Any) -> tuple[Tensor, Tensor]:
+    """Return mean and deviation of the channels, each with axes for the positions."""
+    try:
+        mean, std = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in to_image)
+    except (TypeError, ValueError, RuntimeError):
+        raise LoaderError(
+            f"to_image must hold the mean and deviation of the channels, not {shown(to_image)}."
+        ) from None
+    return mean, std

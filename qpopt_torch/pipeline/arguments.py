@@ -41,7 +41,7 @@ def checked_options(
     """
     for name, given in (("prepare", prepare), ("solve", solve)):
         if given is not None and not isinstance(given, Mapping):
-            raise InvalidArgument(f"{name} must be a mapping of arguments, not {given!r}.")
+            raise InvalidArgument(f"{name} must be a mapping of arguments, not {shown(given)}.")
     preparing, solving = dict(prepare or {}), dict(solve or {})
     head, _ = split_head(head)
     check_keywords(
@@ -69,14 +69,18 @@ def with_finer_maps(
     }
 
 
-def split_relu(head: HeadLike) -> tuple[HeadLike, dict[str, bool]]:
-    """Return what says where the head is, and the `relu` of the one that takes its place."""
-    if not isinstance(head, Mapping) or "relu" not in head:
+def split_kind(head: HeadLike) -> tuple[HeadLike, dict[str, Any]]:
+    """Return what says where the head is, and `relu` and `class_bias` of what takes its place."""
+    if not isinstance(head, Mapping):
         return head, {}
-    rest = {key: value for key, value in head.items() if key != "relu"}
-    if not isinstance(relu := head["relu"], bool):
+    kind = {key: head[key] for key in ("relu", "class_bias") if key in head}
+    if not isinstance(relu := kind.get("relu", False), bool):
         raise InvalidArgument(f"relu must be True or False, not {shown(relu)}.")
-    return rest or None, {"relu": relu}
+    bias = kind.get("class_bias", 0.0)
+    if bias is not None and (isinstance(bias, bool) or not isinstance(bias, int | float)):
+        raise InvalidArgument(f"class_bias must be a number or None, not {shown(bias)}.")
+    rest = {key: value for key, value in head.items() if key not in kind}
+    return (head if not kind else rest or None), kind
 
 
 def checked_wishes(
@@ -109,7 +113,7 @@ def check_count(label: str, count: Any) -> None:
 def teller(progress: bool | OnEvent) -> Callable[..., None]:
     """Return a function that tells of a phase and, in a note, of how things stand."""
     if not (isinstance(progress, bool) or callable(progress)):
-        raise InvalidArgument(f"progress must be True, False or a function, not {progress!r}.")
+        raise InvalidArgument(f"progress must be True, False or a function, not {shown(progress)}.")
     began = perf_counter()
 
     def tell(phase: Phase, note: str = "") -> None:
@@ -124,7 +128,7 @@ def _check_preparing(preparing: Mapping[str, Any]) -> None:
     check_scales(**{key: preparing[key] for key in scales if key in preparing})
     similarity, bias = preparing.get("similarity", "pearson"), preparing.get("bias", "none")
     if not isinstance(similarity, str) or similarity not in get_args(Similarity):
-        raise InvalidInstance(f"similarity must be pearson or auroc, not {similarity!r}.")
+        raise InvalidInstance(f"similarity must be pearson or auroc, not {shown(similarity)}.")
     if isinstance(bias, str):
         fine = bias in get_args(Bias)
     else:
@@ -132,13 +136,13 @@ def _check_preparing(preparing: Mapping[str, Any]) -> None:
     if not fine:
         raise InvalidInstance(
             f"bias must be {', '.join(get_args(Bias))}, a function, or one finite number for every "
-            f"feature, not {bias!r}."
+            f"feature, not {shown(bias)}."
         )
     _features("hint", preparing.get("hint", ()))
     if not isinstance(name := preparing.get("name", ""), str):
-        raise InvalidInstance(f"name must be text, not {name!r}.")
+        raise InvalidInstance(f"name must be text, not {shown(name)}.")
     if not isinstance(origin := preparing.get("provenance", {}), Mapping):
-        raise InvalidInstance(f"provenance must be a mapping, not {origin!r}.")
+        raise InvalidInstance(f"provenance must be a mapping, not {shown(origin)}.")
 
 
 def _is_finite_vector(values: Any) -> bool:
@@ -158,7 +162,7 @@ def _features(label: str, values: Iterable[int]) -> tuple[int, ...]:
     except TypeError:
         fine = False
     if not fine or any(isinstance(d, bool) for d in values):
-        raise InvalidInstance(f"{label} must hold feature indices, not {values!r}.")
+        raise InvalidInstance(f"{label} must hold feature indices, not {shown(values)}.")
     if negative := [d for d in given if d < 0]:
         raise InvalidInstance(f"{label} names feature {negative[0]}; the first feature is 0.")
     if len(set(given)) < len(given):

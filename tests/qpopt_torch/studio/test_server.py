@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from qpopt import Instance, InvalidArgument
+from qpopt import Instance, InvalidArgument, InvalidFile
 from qpopt_torch import load
 from qpopt_torch.errors import ModelError
 from qpopt_torch.studio.launch import open_studio
@@ -120,6 +120,22 @@ def test_a_solve_in_the_middle_gives_way_to_the_next(opened):
     assert solved(opened).ended == "optimal"
 
 
+def idle(opened, seconds=60.0):
+    """Wait until nothing goes on, and return the session."""
+    limit = time.monotonic() + seconds
+    while opened.studio.session.running and time.monotonic() < limit:
+        time.sleep(0.05)
+    return opened.studio.session
+
+
+def test_what_was_not_measured_in_time_is_measured_afterwards(opened):
+    session = idle(opened)
+    session.back(0)
+    session.update(0, accuracy=None)
+    assert solved(opened).accuracy is not None
+    assert sum(idle(opened).state(0).accuracy.total) == 21
+
+
 @pytest.mark.parametrize(
     ("path", "body", "headers", "status"),
     [
@@ -142,7 +158,7 @@ def test_a_solve_in_the_middle_gives_way_to_the_next(opened):
     ],
 )
 def test_what_is_wrong_is_refused(opened, path, body, headers, status):
-    before = opened.studio.session.snapshot()
+    before = idle(opened).snapshot()
     answered, content = ask(opened.address, path, body, **headers)
     assert answered == status
     assert b"Traceback" not in content
@@ -205,3 +221,19 @@ def test_what_does_not_fit_is_refused_before_anything_is_started(tmp_path):
             reading={"progress": False},
         )
     assert not Path(tmp_path / "studio").exists()
+
+
+def test_an_answer_that_cannot_be_kept_is_said(opened, monkeypatch):
+    """The thread that hears of answers goes on hearing."""
+
+    def full(*arguments, **options):
+        raise InvalidFile("Cannot write it: No space left on device.")
+
+    studio = opened.studio
+    with monkeypatch.context() as patched:
+        patched.setattr(studio.session, "update", full)
+        hear = studio.solver.on_message
+        hear({"id": 0, "kind": "solution", "selection": [0], "sets": [[0]] * 4, "ended": "",
+              "objective": 1.0, "bound": None})  # fmt: skip
+    assert studio.session.snapshot()["running"] == "Cannot write it: No space left on device."
+    studio.session.tell("")
