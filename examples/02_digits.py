@@ -48,6 +48,7 @@ def main() -> None:
     """Train, sparsify, fine-tune and print what came of it."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--epochs", type=int, default=12)
+    arguments.add_argument("--beta", type=float, default=0.784, help="of the diversity loss")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--time-limit", type=float, default=20, help="of a solve, in seconds")
     arguments.add_argument("--report", type=Path, default=Path("digits.html"))
@@ -71,7 +72,9 @@ def main() -> None:
         n_select=16,
         n_per_class=4,
         val_loader=test,
-        training=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
+        training=qpopt_torch.FineTuning(
+            epochs=given.epochs, decay_every=4, beta=given.beta, seed=given.seed
+        ),
         solve={"time_limit": given.time_limit, "seed": given.seed},
     )
 
