@@ -24,7 +24,7 @@ from benchmarks.reports.report import write_report
 from benchmarks.runs.run import ROWS
 from benchmarks.runs.run import run as run_specs
 from benchmarks.runs.specs import configurations, plan
-from benchmarks.studies import build, epsilon, fuzz, many_classes, scaling, search
+from benchmarks.studies import build, epsilon, fuzz, many_classes, programme, scaling, search
 from benchmarks.studies import gaps as certify
 from qpopt import Solution
 from qpopt.cli.options import named_values
@@ -36,9 +36,8 @@ app.command("build")(build.main)
 app.command("classes")(many_classes.main)
 app.command("certify")(certify.main)
 app.command("epsilon")(epsilon.main)
-app.command("fuzz")(fuzz.main)
-app.command("scaling")(scaling.main)
-app.command("search")(search.main)
+for study in (fuzz, programme, scaling, search):
+    app.command(study.__name__.rpartition(".")[2])(study.main)
 console = Console()
 
 

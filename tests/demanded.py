@@ -15,7 +15,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from qpopt import Average
+from qpopt import Average, Instance
+from qpopt.errors import InfeasibleInstance, InvalidInstance
 from tests.strategies import redundancies
 
 KINDS = (
@@ -168,6 +169,15 @@ def _assigned(given, selection, choices, floor):
 
     deeper([], 0.0)
     return best[1]
+
+
+def made(drawn):
+    """Return the instance of what `demanded` has drawn, or None where it is refused."""
+    arguments, others = drawn
+    try:
+        return Instance(*arguments, **others)
+    except (InfeasibleInstance, InvalidInstance):
+        return None
 
 
 @st.composite

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.control.events import Event, OnEvent, Phase
+from qpopt.control.judging import best_of_selection
 from qpopt.control.limits import Clock, Limits
 from qpopt.errors import SolverFailure
 from qpopt.problem import validation
@@ -27,6 +28,9 @@ from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING, is_closed
 
 MOST_JUDGED = 50_000
 """How many objectives of selections are remembered."""
+
+SECONDS_TO_SETTLE = 60.0
+"""For how long the best assignment of one selection under demands is looked for."""
 
 
 class Incumbent:
@@ -93,7 +97,7 @@ class Incumbent:
     @property
     def proven(self) -> bool:
         """Whether the bound lies within the gap, or within rounding, of the best objective."""
-        return self.closes(self.bound)
+        return self.infeasible or self.closes(self.bound)
 
     @property
     def model_gap(self) -> float:
@@ -132,6 +136,8 @@ class Incumbent:
         Where that takes long and the time is over, it is an assignment that may not be the best.
         """
         selection = np.sort(selection)
+        if self.instance.demands:
+            return self._judge_demands(selection, 0.0)
         known = self._judged.get(key := selection.tobytes())
         if known is not None:
             return known
@@ -144,6 +150,31 @@ class Incumbent:
             if len(self._judged) >= MOST_JUDGED:
                 self._judged.clear()
             self._judged[key] = objective
+        return objective
+
+    def settle(self, selection: NDArray[np.int64]) -> float:
+        """Judge a selection so that no bound below what it may be worth is believed any more."""
+        if not self.instance.demands:
+            return self.judge(selection)
+        return self._judge_demands(np.sort(selection), SECONDS_TO_SETTLE)
+
+    def _judge_demands(self, selection: NDArray[np.int64], seconds: float) -> float:
+        """Offer a good assignment under demands; where there are seconds for it, the best one."""
+        instance = self.instance
+        # Columns that stand for a demand are no features.
+        selection = selection[selection < instance.n_features]
+        known = self._judged.get(key := selection.tobytes() + b"settled" * (seconds > 0.0))
+        if known is not None:
+            return known
+        found, bound = best_of_selection(
+            instance, selection, self.objective, seconds, lambda: self.clock.over
+        )
+        objective = -inf if found is None else self.offer(found)
+        with self._lock:
+            if seconds and bound > self.objective:
+                self.floor = max(self.floor, bound)
+            if not self.clock.over:
+                self._judged[key] = objective
         return objective
 
     def offer_values(self, s: NDArray[np.float64]) -> None:
@@ -173,6 +204,9 @@ class Incumbent:
             If it lies below the objective of a solution by more than rounding explains.
         """
         with self._lock:
+            if bound == -inf and self.best is None and self.floor == self.objective == -inf:
+                # Demands that nothing can meet together.
+                self.infeasible = True
             if bound is not None and isfinite(bound) and max(bound, self.floor) < self.bound:
                 self.bound = max(bound, self.floor)
                 self._refuse_low_bound()

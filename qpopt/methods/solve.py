@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
@@ -17,6 +17,7 @@ from qpopt.methods.base import Options
 from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
+from qpopt.problem.assigning.best import best_found
 from qpopt.problem.assignment import assign
 from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
@@ -213,3 +214,13 @@ def checked_start(
     if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
     return Candidate(features, sets)
+
+
+def _assigned(instance: Instance, features: NDArray[np.int64]) -> validation.Assigned:
+    """Return the best assignment of a selection, as far as it can be found at once."""
+    if not instance.demands:
+        return assign(instance.A, features, instance.n_per_class)
+    found = best_found(instance, features)
+    if found.signs is None:
+        raise InvalidStart("The start has no assignment that meets all demands, or none was found.")
+    return validation.signs("the start", found.signs, InvalidStart)

@@ -69,6 +69,14 @@ class DemandArguments(TypedDict, total=False):
 
 ARGUMENTS = tuple(DemandArguments.__annotations__)
 
+EVERY_DEMAND = frozenset(
+    [
+        *("forbidden", "required", "classes_per_feature", "pairs", "pairs=N"),
+        *("max_shared", "budget", "negative"),
+    ]
+)
+"""All demands, by the names in `Demands.stated`."""
+
 
 @dataclass(frozen=True)
 class Demands:

@@ -18,6 +18,7 @@ from qpopt.io.archive import opened_archive, save_archive
 from qpopt.io.json_values import freeze, plain
 from qpopt.io.packing import pack_triangle, unpack_triangle
 from qpopt.problem import validation
+from qpopt.problem.assigning.flow import flow_assignment
 from qpopt.problem.constraints import DemandArguments
 from qpopt.problem.demands.arguments import changes_sets, demands_of
 from qpopt.problem.demands.counting import check_demands
@@ -207,7 +208,8 @@ class Instance(Demanding):
         assignment
             0/1 matrix, classes × selected features (in the order of `selection`) or, unless all
             features are selected, classes × all features; −1 for a negative. Without it every class
-            gets its best `n_per_class` selected features, ignoring uniqueness.
+            gets its best `n_per_class` selected features, ignoring uniqueness; under demands it
+            is the best assignment that ignores uniqueness, `pairs` and `max_shared`.
 
         Returns
         -------
@@ -215,13 +217,16 @@ class Instance(Demanding):
             total, similarity, redundancy and bias.
         """
         selected = validation.selection(selection, self.n_features)
-        if assignment is None:
+        assigned: validation.Assigned
+        if assignment is None and self.demands:
+            assigned = flow_assignment(self, selected)
+        elif assignment is None:
             if len(selected) < self.n_per_class:
                 raise InvalidInstance(
                     f"{len(selected)} selected features cannot give every class "
                     f"{self.n_per_class}; select more or pass an assignment."
                 )
-            assigned: validation.Assigned = best_assignment(self.A, selected, self.n_per_class)
+            assigned = best_assignment(self.A, selected, self.n_per_class)
         else:
             assigned = validation.assignment(assignment, self.n_classes, selected, self.n_features)
         return objective(self.A, self.R, self.b, selected, assigned, self.gamma)

@@ -63,6 +63,8 @@ class Subproblem:
         How many features every class gets.
     cells
         What classes may and must have, and how many: None where there are no demands.
+    alike
+        Pairs of classes that share all columns but one each, known of a plain instance.
     """
 
     free: Indices
@@ -75,6 +77,7 @@ class Subproblem:
     n_select: int
     n_per_class: int
     cells: Cells | None = None
+    alike: tuple[tuple[int, int], ...] = ()
 
     @property
     def n_free(self) -> int:
@@ -138,6 +141,7 @@ def subproblem(
         n_select=instance.n_select - len(chosen),
         n_per_class=instance.n_per_class,
         cells=_cells(instance, np.concatenate([open_, chosen])),
+        alike=instance.alike,
     )
 
 

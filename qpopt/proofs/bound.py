@@ -11,7 +11,6 @@ from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import TIME_LIMIT, Limits
 from qpopt.control.progress import following
-from qpopt.problem.constraints import refuse
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import TracePoint
@@ -21,10 +20,9 @@ from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.params import Share
 from qpopt.proofs.phases.bounding import Linear, Root
+from qpopt.proofs.phases.searching import Price
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
-DEMANDS: frozenset[str] = frozenset()
-"""The demands that bounds take, by the names in `Demands.stated`."""
 
 WHOLE = Share(1.0, inf)
 
@@ -89,13 +87,13 @@ def bound(
     Returns
     -------
     Bound
-        The bound with its certificate. Ctrl-C returns what is proven until then.
+        The bound with its certificate, which there is for instances without demands. Ctrl-C returns
+        what is proven until then.
 
     Raises
     ------
     InvalidArgument
-        If the kind is unknown, a number is out of range, or the instance states a demand that
-        bounds do not take yet.
+        If the kind is unknown or a number is out of range.
 
     Examples
     --------
@@ -106,7 +104,6 @@ def bound(
     True
     """
     one_of("kind", kind, KINDS)
-    refuse(instance.demands, "bound", DEMANDS)
     limits = Limits(time_limit)
     if objective is not None:
         number("objective", objective, most=sys.float_info.max)
@@ -120,8 +117,9 @@ def bound(
             scaling=scaling,
         )
         phases = _phases(scaling.instance, kind)
-        # Cliques have no place in a certificate.
-        proof = Proof(incumbent, recorded=kind != "cliques")
+        # Neither cliques nor what demands cost have a place in a certificate.
+        recorded = kind != "cliques" and not instance.demands
+        proof = Proof(incumbent, recorded=recorded)
         incumbent.run(lambda: proof.run(phases))
     known = incumbent.solution()
     certificate = None
@@ -136,7 +134,7 @@ def bound(
 def _phases(instance: Instance, kind: str) -> list[Callable[[Proof], None]]:
     root = Root(branches=False)
     if kind == "semidefinite" or not subproblem(instance).n_select:
-        return [root]
+        return [Price(), root]
     if kind == "best" and instance.R.any():
-        return [Linear(), root]
-    return [Linear(cliques=kind == "cliques", share=WHOLE)]
+        return [Price(), Linear(), root]
+    return [Price(), Linear(cliques=kind == "cliques", share=WHOLE)]

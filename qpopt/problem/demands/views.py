@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ class Demanding(Facts):
     include: tuple[int, ...]
     exclude: tuple[int, ...]
     demands: Demands
+    # Pairs of classes that solutions of interest give all columns but one in common: of the plain
+    # instance in place of one that demands them.
+    alike: ClassVar[tuple[tuple[int, int], ...]] = ()
 
     def with_demands(self, **demands: Unpack[DemandArguments]) -> Self:
         """Return the same instance with these demands in place of its own of the same names.
