@@ -55,7 +55,7 @@ def draw(folder: Path) -> None:
 
 def _grid(look: Look, solved: dict[str, qpopt.Solution]) -> Any:
     """Draw the assignment of every solution, what changed against the first in another colour."""
-    figure, axes = plt.subplots(2, 4, figsize=(10.4, 5.2), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(4, 2, figsize=(5.8, 9.6), layout="constrained", sharey=True)
     first = _uses(solved["nothing"])
     for axis, (name, solution) in zip(axes.flat, solved.items(), strict=True):
         uses = _uses(solution)
