@@ -80,6 +80,5 @@ def _grid(look: Look, solved: dict[str, qpopt.Solution]) -> Any:
 def _uses(solution: qpopt.Solution) -> Any:
     """Return 1, 0 or −1 for every class and feature."""
     found = np.zeros(A.shape, dtype=int)
-    assert solution.assignment is not None and solution.selection is not None
     found[:, solution.selection] = solution.assignment
     return found

@@ -153,8 +153,7 @@ class Solution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        values["details"] = plain(self.details)
-        return partial(Solution, **values), ()
+        return partial(Solution, **{**values, "details": plain(self.details)}), ()
 
     @property
     def found(self) -> bool:
@@ -186,6 +185,7 @@ class Solution:
     def summary(self, instance: Instance | None = None) -> str:
         """Describe the solution in a few lines; with its instance, also the parts of Z."""
         lines = [f"status     {self.status}"]
+        lines += [f"conflict   {words}" for words in self.details.get("conflict", ())]
         if self.objective is not None:
             lines.append(f"objective  {self.objective:.6g}")
         if instance is not None and self.selection is not None:
@@ -213,12 +213,12 @@ class Solution:
             "selection": None if self.selection is None else self.selection.tolist(),
             "class_sets": self.class_sets() if self.found else None,
         }
-        if self.found and any(absent := self.absent_sets()):
+        if any(absent := self.absent_sets()):
             sets["absent_sets"] = absent
         return plain({**values, **sets})
 
     def save(self, path: AnyPath) -> None:
-        """Write the solution as readable JSON that gives every class the list of its features."""
+        """Write the solution as readable JSON that lists the features of every class."""
         save_json(path, "solution", self.to_dict())
 
     @classmethod

@@ -63,11 +63,13 @@ def redundancy(values: Any, n_features: int) -> NDArray[np.float64]:
             f"R[{first}, {first}] is {array[first, first]:g}, but a feature is not redundant with "
             "itself; set the diagonal of R to 0."
         )
-    if (array < 0).any():
+    if array.min(initial=0.0) < 0:
         d, e = np.argwhere(array < 0)[0]
         raise InvalidInstance(
             f"R[{d}, {e}] is {array[d, e]:g}, but redundancy must not be below 0."
         )
+    if np.array_equal(array, array.T):
+        return array
     difference = np.abs(array - array.T)
     if difference.max() > SYMMETRY_TOLERANCE * array.max():
         d, e = np.unravel_index(int(difference.argmax()), difference.shape)
@@ -265,11 +267,12 @@ def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
         raise InvalidInstance(f"{label} must hold numbers: {error}.") from None
     if not numeric:
         raise InvalidInstance(f"{label} must hold numbers, not {given.dtype}.")
-    bad = ~(np.abs(array) <= LARGEST)
-    if bad.any():
+    if not -LARGEST <= array.min(initial=0.0) <= array.max(initial=0.0) <= LARGEST:
+        bad = ~(np.abs(array) <= LARGEST)
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidInstance(
             f"{label}[{', '.join(map(str, where))}] is {array[where]} ({int(bad.sum())} such "
             f"entries in all); {label} must be finite and of a size that can be added up."
         )
-    return array + 0.0
+    array += 0.0
+    return array

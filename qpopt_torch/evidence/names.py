@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from qpopt_torch.data.class_names import class_number
+from qpopt_torch.data.class_names import class_number, known_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.birds.parts import PartAlignment
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -37,14 +37,11 @@ class Names:
     ) -> None:
         if not model.sparse_head.adds_up:
             raise ModelError(
-                "Explanations and reports add features up, but this model weighs them; evaluate "
-                "measures it."
+                f"Explanations and reports add features up, but this model {_other(model)}; "
+                "evaluate measures it."
             )
         n_classes = model.head.n_classes
-        data = getattr(loader, "dataset", None)
-        known = getattr(data, "class_names", getattr(data, "classes", None))
-        if known is not None and (isinstance(known, str) or len(known) != n_classes):
-            known = None
+        known = known_class_names(model.network, loader, n_classes)
         candidates: tuple[Any, ...] = (class_names, model.class_names, known, range(n_classes))
         given = next(names for names in candidates if names is not None)
         self.classes = tuple(map(str, given))
@@ -73,3 +70,12 @@ class Names:
             return self.selection.index(int(d))
         shown = ", ".join(map(str, self.selection))
         raise ModelError(f"Feature {d!r} is not selected; the selected features are {shown}.")
+
+
+def _other(model: SparseClassifier) -> str:
+    """Say why the logits of a model are not plain sums of features."""
+    if (model.assignment < 0).any():
+        return "has features that must be absent (negative)"
+    if model.sparse_head.class_bias is not None:
+        return "adds a class bias, as budgets differ (head={'class_bias': 0} leaves it out)"
+    return "weighs them"

@@ -69,14 +69,18 @@ def with_finer_maps(
     }
 
 
-def split_relu(head: HeadLike) -> tuple[HeadLike, dict[str, bool]]:
-    """Return what says where the head is, and the `relu` of the one that takes its place."""
-    if not isinstance(head, Mapping) or "relu" not in head:
+def split_kind(head: HeadLike) -> tuple[HeadLike, dict[str, Any]]:
+    """Return what says where the head is, and `relu` and `class_bias` of what takes its place."""
+    if not isinstance(head, Mapping):
         return head, {}
-    rest = {key: value for key, value in head.items() if key != "relu"}
-    if not isinstance(relu := head["relu"], bool):
+    kind = {key: head[key] for key in ("relu", "class_bias") if key in head}
+    if not isinstance(relu := kind.get("relu", False), bool):
         raise InvalidArgument(f"relu must be True or False, not {shown(relu)}.")
-    return rest or None, {"relu": relu}
+    bias = kind.get("class_bias", 0.0)
+    if bias is not None and (isinstance(bias, bool) or not isinstance(bias, int | float)):
+        raise InvalidArgument(f"class_bias must be a number or None, not {shown(bias)}.")
+    rest = {key: value for key, value in head.items() if key not in kind}
+    return (head if not kind else rest or None), kind
 
 
 def checked_wishes(

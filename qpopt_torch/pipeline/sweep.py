@@ -24,25 +24,27 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError, shown
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import HeadLike
+from qpopt_torch.network.head_finder import HeadLike, split_unpack
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     check_count,
     checked_options,
     checked_wishes,
-    split_relu,
+    split_kind,
     teller,
     with_finer_maps,
 )
 from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.run_folder import SWEEP, RunFolder, plain_values
+from qpopt_torch.pipeline.sparse_model import measured_value
 from qpopt_torch.pipeline.sparsify import solved, statistics_for
 from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
-from qpopt_torch.sparse.sparse_head import SparseHead
+from qpopt_torch.sparse.sparse_head import SparseHead, fewer_features
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.features import extract
@@ -113,7 +115,10 @@ def sweep(
         raise TrainingError("sweep works on frozen features: training must be frozen or None.")
     pairs = _pairs(n_select, n_per_class)
     core, names = unwrap(model), checked_class_names(class_names)
-    head, kind = split_relu(head)
+    head, kind = split_kind(head)
+    head, unpack = split_unpack(head)
+    loader, val_loader = unpacked(loader, unpack), unpacked(val_loader, unpack)
+    statistics_loader = unpacked(statistics_loader, unpack)
     preparing, solving = checked_options(core, prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader
@@ -185,7 +190,7 @@ class _FrozenNetwork:
     loader: Iterable[Any]
     val_loader: Iterable[Any] | None
     training: AdapterTraining | None
-    kind: Mapping[str, bool]
+    kind: Mapping[str, Any]
     progress: bool
 
     @property
@@ -234,6 +239,12 @@ class _FrozenNetwork:
     def _accuracy(self, solution: Solution) -> float:
         scale = self.statistics.mean, self.statistics.std
         head = SparseHead.from_solution(solution, *scale, **self.kind)
+        if self.kind.get("class_bias") is None and fewer_features(head.assignment).any():
+            features, labels = self.train_set
+            with torch.no_grad():
+                values = head.eval().normalise(head.select(features))
+            bias = measured_value(head.assignment, values, labels)
+            head = SparseHead.from_solution(solution, *scale, **{**self.kind, "class_bias": bias})
         if self.training is not None:
             train_adapter(head, *self.train_set, self.training, progress=False)
         features, labels = self.val_set
