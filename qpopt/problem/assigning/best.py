@@ -15,6 +15,7 @@ from qpopt.problem.assigning.growing import grown_sets
 from qpopt.problem.assigning.matched import matched_sets
 from qpopt.problem.assigning.program import Program
 from qpopt.problem.assigning.rows import add_violated
+from qpopt.problem.assigning.sized import NEARLY, sized_sets
 from qpopt.problem.demands.fulfilment import unmet
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def best_found(
         if not unmet(instance, selection, found.signs):
             return found
         found = _repaired(instance, selection, found.signs, found.bound)
-    if not _compares(instance):
+    near = found.bound <= found.value + NEARLY * abs(found.value)
+    if not (_compares(instance) or near):
         seconds = max(seconds, LEAST_SECONDS)
     settled = found.best or found.bound <= above
     if (found.signs is not None and (settled or not seconds)) or over():
@@ -142,6 +144,12 @@ def _repaired(
     instance: Instance, selection: NDArray[np.int64], signs: Signs, bound: float
 ) -> Found:
     """Return an assignment with sets of the same sizes that are as alike as they must be."""
+    only_sizes = instance.classes_per_feature is None and instance.negative is None
+    if only_sizes and not (_compares(instance) or instance.budgets.fixed):
+        sized, least_bound = sized_sets(instance, selection)
+        bound = min(bound, least_bound)
+        if sized is not None and not unmet(instance, selection, sized):
+            return Found(sized, worth(instance, selection, sized), bound)
     if instance.negative is None:
         sizes = np.count_nonzero(signs, axis=1)
         repaired = alike_sets(instance, selection, sizes)
