@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 
 import numpy as np
+import torch
 
 from tests.qpopt_torch.report.claims import explained, measures
 from tests.qpopt_torch.report.claims.levels import (
@@ -191,10 +192,28 @@ def solve_table(claims, seen):
         claims.near(low, min(heights), label, TENTH)
         claims.near(high, max(heights), label, TENTH)
         claims.near(seconds, solution.trace[-1][0], label, TENTH)
-    counts = {
-        "Classes": len(claims.truth.uses),
-        "n_select": claims.truth.uses.shape[1],
-        "Features to choose from": claims.truth.received(claims.truth.decided.x[:1]).numel(),
+    settings_table(claims, rows)
+
+
+def settings_table(claims, rows):
+    """Sizes as the network has them, what an adapter hides, and what counts as 0."""
+    truth = claims.truth
+    sizes = truth.uses.sum(axis=1)
+    adapter, received = truth.head.adapter, truth.received(truth.decided.x[:1])
+    hidden = None if adapter is None else adapter.hidden
+    known = {
+        "Classes": str(len(truth.uses)),
+        "n_select": str(truth.uses.shape[1]),
+        "n_per_class": " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())}))),
+        "Features to choose from": str(received.numel()),
+        "Adapter": None if adapter is None else f"{hidden} hidden units" if hidden else "linear",
+        "Features below their mean": "count as 0" if truth.off_below_mean() else None,
     }
-    for key, value in counts.items():
-        claims.say(int(rows[key]) == value, f"{key} {rows[key]}")
+    for key, value in known.items():
+        claims.say(rows.get(key) == value, f"{key} {rows.get(key)}")
+    if truth.decided.maps is None:
+        claims.say(rows["Feature layer"] == "none", "a feature layer without maps")
+        return
+    shown = truth.output_of(rows["Feature layer"]).flatten(2)
+    maps = shown.mean(2), shown.amax(2)
+    claims.say(any(torch.allclose(each, received, atol=1e-4) for each in maps), "feature layer")
