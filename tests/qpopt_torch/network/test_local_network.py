@@ -9,6 +9,7 @@ from qpopt_torch.network.local_network import local_network
 def test_a_feature_sees_15_pixels():
     torch.manual_seed(0)
     network = local_network(4, 8).eval()
+    torch.nn.init.zeros_(network[-5].bias)  # or hardly any feature is on
     x = torch.rand(1, 3, 64, 64, requires_grad=True)
     maps = network[:-3](x)
     assert maps.shape == (1, 8, 16, 16)
@@ -16,6 +17,13 @@ def test_a_feature_sees_15_pixels():
     rows = gradient.abs().sum(dim=(0, 1, 3)).nonzero().flatten()
     # A convolution of 3 at strides 1, 2 and 4: 1 + 2 + 4 + 8 pixels, the middle one 4 × 8.
     assert (rows.min().item(), rows.max().item()) == (32 - 7, 32 + 7)
+
+
+def test_features_begin_off_nearly_everywhere():
+    torch.manual_seed(0)
+    network = local_network(4, 32)
+    maps = network[:-3](torch.rand(8, 3, 64, 64))
+    assert 0.1 < (maps > 0).float().mean() < 0.22  # a bell is above one deviation in 0.16
 
 
 def test_its_head_is_found():
