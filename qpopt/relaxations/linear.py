@@ -25,6 +25,7 @@ from qpopt.control.limits import Clock, Limits
 from qpopt.cuts.cliques import violated_cliques
 from qpopt.cuts.group_cuts import Group, size_of_multipliers
 from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
+from qpopt.cuts.pairs import best_of_pair
 from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds
@@ -227,6 +228,8 @@ class LinearRelaxation:
         share = shares(self._columns.order, weight, k)
         for group in crowded_groups(share, weight, k, self._params.overlap):
             yield self._cut(best_overlap(self._similarity, group, weight, k))
+        for pair in self.sub.alike:
+            yield self._cut(best_of_pair(self._similarity, pair, weight, k))
 
     def _violated(self, cuts: Iterable[_Cut], tolerance: float) -> list[_Cut]:
         """Return the cuts on what classes gain that s and z violate."""
