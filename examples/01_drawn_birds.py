@@ -79,7 +79,7 @@ def main() -> None:
     # counts as nothing, though not from the first step of the fine-tuning on.
     common = {"algorithm": "adamw", "annealing": "cosine", "weight_decay": 0.02}
     common["seed"] = given.seed
-    dense = local_network(birds.n_species)
+    dense = local_network(birds.n_species, start=-1.0)
     with stage("train the network"):
         qpopt_torch.train_dense(
             dense,

@@ -133,7 +133,7 @@ def test_digits(reported, tmp_path):
 
 
 def test_steering(reported, tmp_path):
-    few = ("--epochs", 1, "--pictures", 2, "--seconds", 0.05)
+    few = ("--epochs", 1, "--misled", 1, "--pictures", 2, "--seconds", 0.05)
     lines = reported.run("03_steering.py", *few, "--out", tmp_path / "new").splitlines()
     assert sum("bias='center'" in line for line in lines) == 6
     told = [line for line in lines if "% with any background" in line]

@@ -232,7 +232,7 @@ def _network(
 ) -> nn.Module:
     """Return the dense network of a seed, from its file if it is there."""
     torch.manual_seed(seed)
-    dense = local_network(birds.n_species)
+    dense = local_network(birds.n_species, start=-1.0)
     if file.exists():
         dense.load_state_dict(torch.load(file, weights_only=True))
         return dense.eval()
