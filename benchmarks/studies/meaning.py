@@ -237,8 +237,9 @@ def _network(
         dense.load_state_dict(torch.load(file, weights_only=True))
         return dense.eval()
     typer.echo(f"seed {seed}: the network")
-    rates = {"lr": 6e-3, "head_lr": 1e-2}
-    schedule = DenseTraining(epochs=effort.epochs, beta=0.1, dropout=0.1, **rates, **_common(seed))
+    schedule = DenseTraining(
+        epochs=effort.epochs, lr=6e-3, head_lr=1e-2, beta=0.1, dropout=0.1, **_common(seed)
+    )
     train_dense(dense, train, schedule, progress=False)
     with replacing(file) as stream:
         torch.save(dense.state_dict(), stream)
