@@ -13,7 +13,7 @@ from tests.qpopt_torch.report.claims.levels import (
     levels_table,
     sets_measured,
 )
-from tests.qpopt_torch.report.claims.meanings import overview_of_meanings
+from tests.qpopt_torch.report.claims.meanings import overview_of_meanings, twins_table
 from tests.qpopt_torch.report.claims.reading import PERCENT, numbers
 
 TENTH = 0.0501
@@ -113,6 +113,7 @@ def overview(claims):
         ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
+    patterns |= twins_table(claims, seen)
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
     if needed:
