@@ -65,6 +65,7 @@ def best_found(
     *,
     above: float = -inf,
     seconds: float = 0.0,
+    most_seconds: float = inf,
     over: Callable[[], bool] = lambda: False,
 ) -> Found:
     """Look for the best assignment of a selection that meets all demands.
@@ -78,6 +79,8 @@ def best_found(
     seconds
         For how long a program in whole numbers may be asked where nothing else is exact. It is
         asked in any case where it takes little, or nothing feasible was found otherwise.
+    most_seconds
+        Never for longer than this.
     over
         Whether time is over.
     """
@@ -96,7 +99,8 @@ def best_found(
         return found
     if instance.n_pairs and instance.n_classes > MOST_CLASSES:
         return found
-    return _whole(instance, selection, found, max(seconds, LEAST_SECONDS), over)
+    seconds = min(max(seconds, LEAST_SECONDS), most_seconds)
+    return _whole(instance, selection, found, seconds, over)
 
 
 def takes_long(instance: Instance) -> bool:
