@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from qpopt_torch import ModelError, find_head
-from qpopt_torch.network.observation import evaluating, hooked
+from qpopt_torch.network.observation import evaluating, hooked, observe
 from qpopt_torch.network.reading.outputs import logits_of
 
 N_CLASSES = 7
@@ -204,3 +204,100 @@ def test_transformers(transformers, name):
     config = getattr(transformers, f"{name}Config")(num_labels=N_CLASSES, **options)
     model = build(getattr(transformers, f"{name}ForImageClassification"), config)
     check(model, images(64), MAPS)
+
+
+SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "vocab_size": 40,
+    "max_position_embeddings": 64,
+}
+TEXTS = {
+    "Bert": MAPS,
+    "DistilBert": MAPS,
+    "Roberta": MAPS,
+    "GPT2": REFUSED,  # it scores every token, and takes the scores of the last
+}
+TEXTS_SLOW = {
+    "Albert": MAPS,
+    "BigBird": MAPS,
+    "Camembert": MAPS,
+    "Canine": MAPS,
+    "ConvBert": MAPS,
+    "Data2VecText": MAPS,
+    "Deberta": MAPS,
+    "DebertaV2": MAPS,
+    "Electra": MAPS,
+    "Ernie": MAPS,
+    "FNet": MAPS,
+    "LayoutLM": MAPS,
+    "Longformer": MAPS,
+    "Luke": MAPS,
+    "MegatronBert": MAPS,
+    "MobileBert": MAPS,
+    "ModernBert": MAPS,
+    "MPNet": MAPS,
+    "RemBert": MAPS,
+    "RoFormer": MAPS,
+    "SqueezeBert": NO_MAPS,
+    "XLMRoberta": MAPS,
+    "Yoso": MAPS,
+}
+OF_THEIR_OWN = {
+    "DistilBert": {"dim": 16, "hidden_dim": 32, "n_heads": 2, "n_layers": 2},
+    "GPT2": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64, "pad_token_id": 0},
+    "Albert": {"embedding_size": 8},
+    "ConvBert": {"embedding_size": 16},
+    "Electra": {"embedding_size": 8},
+    "Longformer": {"attention_window": 4},
+    "Luke": {"entity_vocab_size": 10, "entity_emb_size": 8},
+    "MobileBert": {"embedding_size": 8, "intra_bottleneck_size": 16},
+    "ModernBert": {"pad_token_id": 0},
+    "RemBert": {"input_embedding_size": 8},
+    "RoFormer": {"embedding_size": 8},
+    "SqueezeBert": {
+        "embedding_size": 16,
+        **{f"{place}_groups": 1 for place in ("q", "k", "v", "post_attention", "intermediate")},
+        "output_groups": 1,
+    },
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(transformers, name):
+    check_text(transformers, name, TEXTS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TEXTS_SLOW)
+def test_more_texts(transformers, name):
+    check_text(transformers, name, TEXTS_SLOW[name])
+
+
+def check_text(transformers, name: str, expected: str) -> None:
+    """Find the head, and see that padding has no place in the maps."""
+    options = {**SMALL, **OF_THEIR_OWN.get(name, {})}
+    config = getattr(transformers, f"{name}Config")(num_labels=N_CLASSES, **options)
+
+    def made() -> nn.Module:
+        return getattr(transformers, f"{name}ForSequenceClassification")(config)
+
+    model = build(made).eval()
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(5, 40, (4, 16), generator=generator)
+    mask = (torch.arange(16) < 16 - 2 * torch.arange(4)[:, None]).long()
+    x = {"input_ids": ids * mask + (config.pad_token_id or 0) * (1 - mask), "attention_mask": mask}
+    if expected == REFUSED:
+        with pytest.raises(ModelError, match="No linear layer gives the model's output"):
+            find_head(model, x)
+        return
+    head = find_head(model, x)
+    assert (head.layer is not None) == (expected == MAPS)
+    with observe(model, head) as seen:
+        expected_logits = logits_of(model(**x))
+    module, _ = head.modules(model)
+    torch.testing.assert_close(module(seen.features), expected_logits, rtol=1e-4, atol=1e-5)
+    if head.mask is not None:
+        assert torch.equal(torch.isfinite(seen.maps[:, 0]), mask[:, head.layout.prefix :].bool())
