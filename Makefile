@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 RESULTS ?= results/small
 
-.PHONY: bench demo docs test lint imports types pytest dist lowest setup clean
+.PHONY: bench demo docs studio test lint imports types pytest dist lowest setup clean
 
 setup: $(READY)
 
@@ -18,6 +18,10 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/python examples/01_drawn_birds.py --report demo/report.html
+
+# A model of handwritten digits in the browser, to be steered; Ctrl-C closes it.
+studio: $(READY)
+	$(BIN)/python examples/02_digits.py --report demo/digits.html --studio demo/studio
 
 # The small suite on all installed solvers; started again, it goes on where it stopped.
 bench: $(READY)

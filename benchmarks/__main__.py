@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -24,21 +22,19 @@ from benchmarks.reports.report import write_report
 from benchmarks.runs.run import ROWS
 from benchmarks.runs.run import run as run_specs
 from benchmarks.runs.specs import configurations, plan
-from benchmarks.studies import build, epsilon, fuzz, many_classes, scaling, search
+from benchmarks.studies import build, epsilon, fuzz, many_classes, programme, scaling, search
 from benchmarks.studies import gaps as certify
+from benchmarks.studies.networks.commands import app as networks
 from qpopt import Solution
-from qpopt.cli.options import named_values
 from qpopt.cli.runner import CHECK_FAILED
 from qpopt.cli.runner import run as run_app
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command("build")(build.main)
-app.command("classes")(many_classes.main)
 app.command("certify")(certify.main)
-app.command("epsilon")(epsilon.main)
-app.command("fuzz")(fuzz.main)
-app.command("scaling")(scaling.main)
-app.command("search")(search.main)
+for study in (build, epsilon, fuzz, programme, scaling, search):
+    app.command(study.__name__.rpartition(".")[2])(study.main)
+app.command("classes")(many_classes.main)
+app.add_typer(networks)
 console = Console()
 
 
@@ -199,91 +195,6 @@ def report(
     """Write tables and plots of a results folder, as Markdown and as one HTML file."""
     markdown, html = write_report(folder)
     typer.echo(f"{markdown} and {html} written.")
-
-
-@app.command()
-def meaning(
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, each with its species.")] = 5,
-    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/meaning"),
-) -> None:
-    """Show what the features of models of drawn birds mean, beside controls.
-
-    Every seed trains a network of its own, which takes a few minutes; started again, it goes on
-    where it stopped.
-    """
-    if find_spec("torch") is None:
-        raise BenchmarkError("This study trains networks: pip install '.[torch]'.")
-    # Who measures solvers needs no torch, and does not wait for it.
-    typer.echo(importlib.import_module("benchmarks.studies.meaning").main(seeds, out))
-
-
-@app.command()
-def levels(
-    data: Annotated[str, typer.Option(help="digits or birds (drawn ones).")] = "digits",
-    seed: Annotated[int, typer.Option(min=0, help="Fixes everything random.")] = 0,
-    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/levels"),
-) -> None:
-    """Compare heads, sets of all scores, and how foreign classes are told: a few minutes."""
-    if find_spec("torch") is None or find_spec("sklearn") is None:
-        raise BenchmarkError("This study trains networks: pip install '.[torch]' scikit-learn.")
-    if data not in ("digits", "birds"):
-        raise BenchmarkError(f"data must be digits or birds, not {data!r}.")
-    typer.echo(importlib.import_module("benchmarks.studies.levels").main(data, seed, out))
-
-
-@app.command()
-def models(
-    data: Annotated[str, typer.Option(help="digits, drawn, images or features; or several.")],
-    methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 3,
-    first_seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
-    folder: Annotated[Path | None, typer.Option(help="Images: train/ and test/ by class.")] = None,
-    network: Annotated[
-        str | None, typer.Option(help="torchvision:NAME, timm:NAME or package.module:FUNCTION.")
-    ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Its weights, if it has none.")] = None,
-    from_layer: Annotated[
-        str | None, typer.Option(help="The first layer that is trained; all without it.")
-    ] = None,
-    size: Annotated[int, typer.Option(min=8, help="Of the images.")] = 224,
-    mean: Annotated[float, typer.Option(help="Of the colours, from 0 to 1.")] = 0.5,
-    std: Annotated[float, typer.Option(min=1e-3, help="Of the colours.")] = 0.5,
-    features: Annotated[Path | None, typer.Option(help="An .npz file of features.")] = None,
-    attributes: Annotated[
-        Path | None, typer.Option(help="An .npz file of what people say of the classes.")
-    ] = None,
-    validation: Annotated[
-        float, typer.Option(min=0, max=0.5, help="Share of the training held out to judge by.")
-    ] = 0.0,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the recipe.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/models"),
-) -> None:
-    """Compare our models with controls and rivals, on the same data and dense networks.
-
-    Started again, it goes on where it stopped.
-    """
-    if find_spec("torch") is None:
-        raise BenchmarkError("This study trains networks: pip install '.[torch]'.")
-    given: dict[str, Any] = {
-        "folder": folder,
-        "network": network,
-        "weights": weights,
-        "from_layer": from_layer,
-        "size": size,
-        "mean": mean,
-        "std": std,
-        "features": features,
-        "attributes": attributes,
-        "validation": validation,
-    }
-    study = importlib.import_module("benchmarks.studies.models.study")
-    names = range(first_seed, first_seed + seeds)
-    study.main(
-        *(_words(data), _words(methods), names, given, named_values(option or []), out),
-        tell=typer.echo,
-    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,6 +6,8 @@ would have put it right. The network learns the digits that come with scikit-lea
 features are kept. Takes about a minute on two cores:
 
     python examples/02_digits.py
+
+With `--studio FOLDER` the model is then opened in the browser, where it can be steered.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import logging
 from pathlib import Path
 
 import torch
+from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch import nn
@@ -35,6 +38,12 @@ def digits(batch_size: int = 64) -> tuple[DataLoader, DataLoader]:
     )
 
 
+def as_digit(picture: Image.Image) -> torch.Tensor:
+    """Return a picture of one's own as an input: white on black, as the digits are."""
+    grey = torch.tensor(list(picture.convert("L").resize((8, 8)).getdata()), dtype=torch.float32)
+    return (grey if grey.mean() < 128 else 255 - grey).reshape(1, 8, 8) / 127.5 - 1
+
+
 def small_network() -> nn.Module:
     """Return an untrained convolutional network with 64 features and maps of 8 × 8."""
     layers: list[nn.Module] = []
@@ -48,9 +57,12 @@ def main() -> None:
     """Train, sparsify, fine-tune and print what came of it."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--epochs", type=int, default=12)
+    arguments.add_argument("--beta", type=float, default=0.784, help="of the diversity loss")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--time-limit", type=float, default=20, help="of a solve, in seconds")
     arguments.add_argument("--report", type=Path, default=Path("digits.html"))
+    arguments.add_argument("--studio", type=Path, help="open the studio, kept in this folder")
+    arguments.add_argument("--no-browser", action="store_true", help="only print its address")
     given = arguments.parse_args()
     given.report.parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -71,7 +83,9 @@ def main() -> None:
         n_select=16,
         n_per_class=4,
         val_loader=test,
-        training=qpopt_torch.FineTuning(epochs=given.epochs, decay_every=4, seed=given.seed),
+        training=qpopt_torch.FineTuning(
+            epochs=given.epochs, decay_every=4, beta=given.beta, seed=given.seed
+        ),
         solve={"time_limit": given.time_limit, "seed": given.seed},
     )
 
@@ -93,6 +107,18 @@ def main() -> None:
         given.report, test, train_loader=train, dense=measured, title="Handwritten digits"
     )
     print(f"\nThe report is in {path}.")
+    if given.studio is not None:
+        opened = sparse.studio(
+            test,
+            train_loader=train,
+            instance=qpopt_torch.collect(dense, train).instance(16, 4),
+            folder=given.studio,
+            preprocess=as_digit,
+            browser=not given.no_browser,
+            report={"title": "Handwritten digits"},
+        )
+        print(f"\nThe studio is at {opened.address} until you press Ctrl-C.", flush=True)
+        opened.wait()
 
 
 if __name__ == "__main__":

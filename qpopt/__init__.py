@@ -11,6 +11,7 @@ from qpopt._version import __version__
 
 # A name is loaded at its first use. Type checkers, who cannot follow that, read `__init__.pyi`.
 _MODULES = {
+    "Average": "problem.constraints",
     "Bound": "proofs.bound",
     "Certificate": "proofs.certificate",
     "InfeasibleInstance": "errors",
@@ -31,7 +32,7 @@ _MODULES = {
     "TracePoint": "problem.solution",
     "UnsupportedModel": "errors",
     "Verification": "verification.solution_check",
-    "Violation": "verification.solution_check",
+    "Violation": "verification.demand_check",
     "available_solvers": "methods.solve",
     "bound": "proofs.bound",
     "certify": "proofs.certify",

@@ -16,6 +16,7 @@ from qpopt.methods.solve import check_solve as check_solve
 from qpopt.methods.solve import solve as solve
 from qpopt.preprocessing.prepare import prepare as prepare
 from qpopt.preprocessing.redundancy import redundancy as redundancy
+from qpopt.problem.constraints import Average as Average
 from qpopt.problem.instance import Instance as Instance
 from qpopt.problem.objective import Objective as Objective
 from qpopt.problem.solution import Solution as Solution
@@ -27,6 +28,6 @@ from qpopt.proofs.certificate import Certificate as Certificate
 from qpopt.proofs.certify import certify as certify
 from qpopt.synthetic import generate as generate
 from qpopt.verification.certificate_check import check_certificate as check_certificate
+from qpopt.verification.demand_check import Violation as Violation
 from qpopt.verification.solution_check import Verification as Verification
-from qpopt.verification.solution_check import Violation as Violation
 from qpopt.verification.solution_check import verify as verify

@@ -50,18 +50,24 @@ class TrainingError(QpoptError, ValueError):
 
 
 def check_keywords(
-    name: str, given: Mapping[str, Any], *functions: Callable[..., Any], without: Iterable[str] = ()
+    name: str,
+    given: Mapping[str, Any],
+    *functions: Callable[..., Any],
+    without: Iterable[str] = (),
+    also: Iterable[str] = (),
 ) -> None:
     """Raise InvalidArgument unless all keys of an argument are keywords of one of the functions.
 
-    Keywords in `without` are not meant: they are given in another way.
+    Keywords in `without` are not meant: they are given in another way. Those in `also` are handed
+    on by one of the functions, so its signature does not show them.
     """
     known = {
         key
         for function in functions
         for key, parameter in signature(function).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and key not in without
+        if parameter.kind is parameter.KEYWORD_ONLY
     }
+    known = known.union(also).difference(without)
     if unknown := [key for key in given if key not in known]:
         raise InvalidArgument(
             f"{name} has the unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}."

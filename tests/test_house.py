@@ -41,6 +41,7 @@ NOT_EVERYBODY_HAS = {
     "networkx",
     "onnxruntime",
     "ortools",
+    "playwright",
     "pyscipopt",
     "starlette",
     "uvicorn",
@@ -106,7 +107,7 @@ def parameters(function: Function) -> list[str]:
 
 def is_command(file: Path) -> bool:
     """Whether the functions of a file are commands: their parameters are options of a program."""
-    return file.parent.name == "cli" or file.name == "__main__.py"
+    return file.parent.name == "cli" or file.name in ("__main__.py", "commands.py")
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)

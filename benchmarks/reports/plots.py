@@ -169,7 +169,8 @@ def _figure(draw: Callable[[Any], None], *, legend: bool = True, polar: bool = F
         axes.set_axisbelow(True)
         draw(axes)
         if legend:
-            figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+            # At the left below, it is seen on a phone, too, where the figure scrolls.
+            figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=8)
         figure.savefig(stream, format="svg", metadata={"Date": None}, transparent=True)
     text = stream.getvalue()
     return text[text.index("<svg") :]

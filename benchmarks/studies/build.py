@@ -84,8 +84,8 @@ def direct_arrays(instance: Instance) -> CompiledModel:
     lower = np.concatenate([count, np.full(m + linked, -np.inf), classes])
     upper = np.concatenate([count, np.ones(m), np.zeros(linked), classes])
     low, high = np.zeros(n_variables), np.ones(n_variables)
-    low[list(instance.include)] = 1.0
-    high[list(instance.exclude)] = 0.0
+    low[list(instance.included)] = 1.0
+    high[list(instance.excluded)] = 0.0
     kinds = np.full(n_variables, Kind.INTEGER, dtype=np.int8)
     kinds[n + linked :] = Kind.IMPLIED
     return CompiledModel(

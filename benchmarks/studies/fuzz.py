@@ -90,8 +90,8 @@ def fuzz(seed: int, seconds: float) -> Tally:
 
 def optimum(instance: Instance) -> float:
     """Return the largest Z by trying every selection."""
-    fixed = set(instance.include)
-    free = [d for d in range(instance.n_features) if d not in {*fixed, *instance.exclude}]
+    fixed = set(instance.included)
+    free = [d for d in range(instance.n_features) if d not in {*fixed, *instance.excluded}]
     best = -np.inf
     for rest in combinations(free, instance.n_select - len(fixed)):
         selection = sorted([*fixed, *rest])

@@ -9,7 +9,7 @@ import typer
 
 from qpopt._version import __version__
 from qpopt.cli.checking import selfcheck
-from qpopt.cli.instances import export, generate, info
+from qpopt.cli.instances import demand, export, generate, info
 from qpopt.cli.proving import bound, certify, verify
 from qpopt.cli.runner import run
 from qpopt.cli.solving import methods, solve, solvers
@@ -24,6 +24,7 @@ app = typer.Typer(
 for command in (
     generate,
     info,
+    demand,
     solve,
     bound,
     certify,

@@ -11,6 +11,7 @@ from qpopt import synthetic
 from qpopt.cli import options, tables
 from qpopt.cli.options import console
 from qpopt.export.write import FORMULATIONS
+from qpopt.io.atomic import check_writable
 from qpopt.problem.instance import Instance
 
 
@@ -38,6 +39,18 @@ def info(file: options.InstanceFile) -> None:
     instance = Instance.load(file)
     console.print(tables.overview(instance))
     console.print(tables.similarity_histogram(instance))
+
+
+def demand(
+    file: options.InstanceFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to save the instance.")],
+    demands: options.Demands = None,
+) -> None:
+    """Write an instance with demands in place of those it has; all other commands respect them."""
+    check_writable(out)
+    instance = options.demanding(Instance.load(file), demands)
+    instance.save(out)
+    console.print(f"{instance!r} saved to {out}")
 
 
 def export(

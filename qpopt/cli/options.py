@@ -11,6 +11,8 @@ from rich.console import Console
 
 from qpopt.errors import InvalidArgument
 from qpopt.io.atomic import check_writable
+from qpopt.problem.constraints import ARGUMENTS
+from qpopt.problem.instance import Instance
 from qpopt.proofs.bound import KINDS
 
 # Names and messages are shown as they are: nothing in them is markup.
@@ -47,13 +49,37 @@ def check_outputs(instance_file: Path, *outputs: Path | None) -> None:
         taken.add(path.resolve())
 
 
-def named_values(given: list[str]) -> dict[str, Any]:
+Demands = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--demand",
+        metavar="NAME=VALUE",
+        help="What is wanted beyond the counts, as forbidden=[[3,12]], required=[[0,7]], "
+        "classes_per_feature=[5,40], pairs=[[0,1]], rho=0.5, max_shared=3, "
+        'budget={"least":2,"most":8} or negative=[2,1.0]; may be repeated.',
+    ),
+]
+
+
+def demanding(instance: Instance, given: list[str] | None) -> Instance:
+    """Return an instance with the demands of a command line in place of those it has."""
+    if not given:
+        return instance
+    demands = named_values(given, "--demand")
+    if unknown := sorted(set(demands) - set(ARGUMENTS)):
+        raise InvalidArgument(
+            f"There is no demand {unknown[0]!r}; known are {', '.join(ARGUMENTS)}."
+        )
+    return instance.with_demands(**demands)
+
+
+def named_values(given: list[str], label: str = "--option") -> dict[str, Any]:
     """Read options such as `search_steps=0`; what is no JSON value, such as a path, is a string."""
     options: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise InvalidArgument(f"--option takes NAME=VALUE, not {text!r}.")
+            raise InvalidArgument(f"{label} takes NAME=VALUE, not {text!r}.")
         try:
             options[name] = json.loads(value)
         except ValueError:

@@ -33,6 +33,7 @@ def solve(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated."),
     ] = None,
+    demand: options.Demands = None,
     start: Annotated[
         Path | None, typer.Option(metavar="SOLUTION", help="A solution to start from.")
     ] = None,
@@ -40,8 +41,11 @@ def solve(
     classes: Annotated[bool, typer.Option("--classes", help="Show what each class got.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the solution as JSON.")] = False,
 ) -> None:
-    """Solve an instance; Ctrl-C ends with the best solution so far."""
-    instance = Instance.load(file)
+    """Solve an instance; Ctrl-C ends with the best solution so far.
+
+    A solution with demands is one of another instance: `qpopt demand` writes that to a file.
+    """
+    instance = options.demanding(Instance.load(file), demand)
     chosen = options.named_values(option or [])
     named = (chosen.get(name) for name in ("certificate", "checkpoint"))
     options.check_outputs(file, out, *(Path(path) for path in named if isinstance(path, str)))

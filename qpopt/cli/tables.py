@@ -44,6 +44,8 @@ def overview(instance: Instance) -> Table:
     }
     if instance.include or instance.exclude:
         rows["include / exclude"] = f"{len(instance.include)} / {len(instance.exclude)}"
+    if instance.demands:
+        rows["demands"] = str(instance.demands)
     if "epsilon" in origin:
         rows["ε"] = f"{epsilon:.6g}" if isinstance(epsilon, float) else str(epsilon)
     rows["redundant pairs"] = f"{len(redundancies):,} of {n_pairs:,} ({share:.1f} %)"
@@ -86,6 +88,8 @@ def verification(outcome: Verification) -> Table | Text:
 def solution(instance: Instance, found: Solution) -> Table:
     """Return how a solve ended, with the parts of the objective."""
     rows = {"status": str(found.status)}
+    if conflict := found.details.get("conflict"):
+        rows["cannot hold together"] = "\n".join(conflict)
     if found.selection is not None:
         parts = instance.objective(found.selection, found.assignment)
         rows["objective"] = f"{parts.total:.6f}"
@@ -105,8 +109,13 @@ def solution(instance: Instance, found: Solution) -> Table:
 def class_sets(instance: Instance, found: Solution) -> Table:
     """Return what each class got."""
     table = Table("class", "features")
+    absent = found.absent_sets()
     for c, features in enumerate(found.class_sets()):
-        table.add_row(instance.class_name(c), " ".join(map(instance.feature_name, features)))
+        names = [
+            f"not {instance.feature_name(d)}" if d in absent[c] else instance.feature_name(d)
+            for d in features
+        ]
+        table.add_row(instance.class_name(c), " ".join(names))
     return table
 
 

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qpopt.control.events import Event, OnEvent, Phase
+from qpopt.control.judging import best_of_selection
 from qpopt.control.limits import Clock, Limits
 from qpopt.errors import SolverFailure
 from qpopt.problem import validation
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling, size_of_terms
 from qpopt.problem.solution import Candidate, Solution, Status, TracePoint
@@ -26,6 +28,9 @@ from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING, is_closed
 
 MOST_JUDGED = 50_000
 """How many objectives of selections are remembered."""
+
+SECONDS_TO_SETTLE = 60.0
+"""For how long the best assignment of one selection under demands is looked for."""
 
 
 class Incumbent:
@@ -77,6 +82,8 @@ class Incumbent:
         # What an earlier solve has settled is known only as well as its check has shown.
         self.floor = -inf
         self.interrupted = False
+        # Demands may leave no solution; without them there always is one.
+        self.infeasible = False
         self.details: dict[str, Any] = {}
         self._phase = Phase.START
         self._note = ""
@@ -90,7 +97,7 @@ class Incumbent:
     @property
     def proven(self) -> bool:
         """Whether the bound lies within the gap, or within rounding, of the best objective."""
-        return self.closes(self.bound)
+        return self.infeasible or self.closes(self.bound)
 
     @property
     def model_gap(self) -> float:
@@ -129,6 +136,8 @@ class Incumbent:
         Where that takes long and the time is over, it is an assignment that may not be the best.
         """
         selection = np.sort(selection)
+        if self.instance.demands:
+            return self._judge_demands(selection, 0.0)
         known = self._judged.get(key := selection.tobytes())
         if known is not None:
             return known
@@ -143,6 +152,31 @@ class Incumbent:
             self._judged[key] = objective
         return objective
 
+    def settle(self, selection: NDArray[np.int64]) -> float:
+        """Judge a selection so that no bound below what it may be worth is believed any more."""
+        if not self.instance.demands:
+            return self.judge(selection)
+        return self._judge_demands(np.sort(selection), SECONDS_TO_SETTLE)
+
+    def _judge_demands(self, selection: NDArray[np.int64], seconds: float) -> float:
+        """Offer a good assignment under demands; where there are seconds for it, the best one."""
+        instance = self.instance
+        # Columns that stand for a demand are no features.
+        selection = selection[selection < instance.n_features]
+        known = self._judged.get(key := selection.tobytes() + b"settled" * (seconds > 0.0))
+        if known is not None:
+            return known
+        found, bound = best_of_selection(
+            instance, selection, self.objective, seconds, lambda: self.clock.over
+        )
+        objective = -inf if found is None else self.offer(found)
+        with self._lock:
+            if seconds and bound > self.objective:
+                self.floor = max(self.floor, bound)
+            if not self.clock.over:
+                self._judged[key] = objective
+        return objective
+
     def offer_values(self, s: NDArray[np.float64]) -> None:
         """Judge a selection given as the values of s.
 
@@ -150,8 +184,16 @@ class Incumbent:
         give, are passed over.
         """
         chosen = np.flatnonzero(s > 0.5)
-        if not validation.misfit(self.instance, chosen):
+        if not misfit(self.instance, chosen):
             self.judge(chosen)
+
+    def offer_assigned(self, s: NDArray[np.float64], assigned: NDArray[np.float64]) -> None:
+        """Offer the values of s and of assignments, classes × features, if they are a solution."""
+        chosen = np.flatnonzero(s > 0.5)
+        if not misfit(self.instance, chosen):
+            assignment = validation.signs("An assignment", assigned[:, chosen])
+            if not unmet(self.instance, chosen, assignment):
+                self.offer(Candidate(chosen, assignment))
 
     def tighten(self, bound: float | None) -> None:
         """Keep an upper bound of the whole problem if it is better.
@@ -162,6 +204,9 @@ class Incumbent:
             If it lies below the objective of a solution by more than rounding explains.
         """
         with self._lock:
+            if bound == -inf and self.best is None and self.floor == self.objective == -inf:
+                # Demands that nothing can meet together.
+                self.infeasible = True
             if bound is not None and isfinite(bound) and max(bound, self.floor) < self.bound:
                 self.bound = max(bound, self.floor)
                 self._refuse_low_bound()
@@ -188,6 +233,8 @@ class Incumbent:
         """Return what is known as a Solution."""
         if self.interrupted:
             status = Status.INTERRUPTED
+        elif self.infeasible:
+            status = Status.INFEASIBLE
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:

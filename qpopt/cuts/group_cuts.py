@@ -75,7 +75,7 @@ def size_of_multipliers(thresholds: Vector, sigma: float, n_taken: int) -> float
 
     They may be far larger than what is left of their sum, and rounding is relative to them.
     """
-    return n_taken * (float(np.abs(thresholds).sum()) + sigma * len(thresholds) ** 2)
+    return n_taken * (float(np.abs(thresholds).sum()) + abs(sigma) * len(thresholds) ** 2)
 
 
 class GroupCut(NamedTuple):

@@ -1,4 +1,7 @@
-"""GroupSearch: which classes would share too many features, and the cuts that say so best."""
+"""GroupSearch: which classes would share too many features, and the cuts that say so best.
+
+Classes that must share all features but one get cuts as well; see `qpopt.cuts.overlap`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from qpopt.cuts.families import Family
 from qpopt.cuts.family_search import FamilyParams, FamilySearch
 from qpopt.cuts.group_cuts import Group, GroupCut, GroupCuts
 from qpopt.cuts.overlap import OverlapParams, crowded_groups, shares
+from qpopt.cuts.pairs import pair_multipliers
 from qpopt.cuts.split_thresholds import ClassColumns, SplitThresholdCuts, common_thresholds
 from qpopt.kernels.auction import improve_multipliers
 from qpopt.problem.subproblem import Floats, Subproblem
@@ -85,6 +89,7 @@ class GroupSearch:
         self._columns = columns
         self._cuts = cuts
         self._params = params
+        self._alike = frozenset(sub.alike)
         self.families = families or FamilySearch(params.families)
 
     def found(self, X: Floats, cuts: SplitThresholdCuts, *, exact: bool = True) -> list[GroupCut]:
@@ -99,7 +104,8 @@ class GroupSearch:
         always[:n] = diagonal
         share = shares(self._columns.order, always, k)
         found, n_families, uses = [], 0, np.zeros(self._sub.n_classes)
-        for classes in crowded_groups(share, always, k, self._params.overlap):
+        crowded = crowded_groups(share, always, k, self._params.overlap)
+        for classes in [*crowded, *self._sub.alike]:
             candidates = [self._group(classes, [always])]
             sigma = candidates[0].sigma
             for i in self._features(classes, cuts, share, diagonal):
@@ -198,6 +204,8 @@ class GroupSearch:
         """Return better multipliers for columns selected by their weights."""
         k, chosen = self._sub.n_per_class, list(classes)
         rows = self._cuts.A[chosen]
+        if classes in self._alike:
+            return pair_multipliers(rows, weight, k)
         # Only columns that some class might take, its best 2k, have a say.
         far = self._columns._replace(n_per_class=2 * k)
         reached = rows >= common_thresholds(far, weight, chosen)[:, None]

@@ -7,7 +7,9 @@ thresholds τ_c and σ ≥ 0
     Σ_c Σ_{T_c} a_cd ≤ Σ_c kτ_c + σ(k − 1) q(q − 1)/2 + Σ_d s_d max_j [ (sum of the j largest of
     a_cd − τ_c over c) − σ j(j − 1)/2 ],
 
-which is linear in s like a threshold cut.
+which is linear in s like a threshold cut. Two classes that are a pair share exactly k − 1 features:
+then the same holds for every σ, also below 0, and the best cut is the best pair of a whole
+selection.
 """
 
 from __future__ import annotations
@@ -55,7 +57,10 @@ class OverlapCut(NamedTuple):
 def overlap_cut(
     A: Vector, classes: tuple[int, ...], thresholds: Vector, sigma: float, k: int
 ) -> OverlapCut:
-    """Return the cut of given thresholds and σ ≥ 0; A is classes × features, k those of a class."""
+    """Return the cut of given thresholds and σ; A is classes × features, k those of a class.
+
+    It holds for σ ≥ 0, and for two classes that are a pair for every σ.
+    """
     q = len(classes)
     excess = -np.sort(thresholds[:, None] - A[list(classes)], axis=0)
     count = np.arange(1, q + 1)[:, None]

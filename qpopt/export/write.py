@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import comb
 from pathlib import Path
 
@@ -11,17 +12,25 @@ from qpopt.errors import InvalidArgument
 from qpopt.export import qplib
 from qpopt.export.names import label, title
 from qpopt.io.atomic import AnyPath, replacing
-from qpopt.models.compact import build_compact
+from qpopt.models.compact import COMPACT_TAKES, build_compact
 from qpopt.models.compiler import compile_model
 from qpopt.models.paper import Tightening, build_paper
-from qpopt.models.qcqp import build_qcqp
+from qpopt.models.qcqp import QCQP_TAKES, build_qcqp
 from qpopt.problem import validation
+from qpopt.problem.constraints import refuse
 from qpopt.problem.instance import Instance
 
 FORMATS = {".mps": ProblemFormat.mps, ".lp": ProblemFormat.cpxlp, ".qplib": None}
 """The endings that a file name may have, and what Pyomo calls the format if it writes it."""
 
-FORMULATIONS = ("compact", "qcqp", "paper")
+TAKES: Mapping[str, frozenset[str]] = {
+    "compact": COMPACT_TAKES,
+    "qcqp": QCQP_TAKES,
+    "paper": frozenset(),
+}
+"""The formulations, and the demands that each states."""
+
+FORMULATIONS = tuple(TAKES)
 
 MOST_OVERLAPS = 5_000_000
 """The largest number of variables that stating uniqueness for every pair of classes may take."""
@@ -49,7 +58,8 @@ def export(
     Raises
     ------
     InvalidArgument
-        If the format or formulation is unknown, or uniqueness would take too many variables.
+        If the format or formulation is unknown, does not state a demand of the instance, or
+        uniqueness would take too many variables.
     InvalidFile
         If the file cannot be written.
     """
@@ -57,6 +67,7 @@ def export(
     if ending not in FORMATS:
         raise InvalidArgument(f"{path} must end with one of {', '.join(FORMATS)}.")
     validation.one_of("formulation", formulation, FORMULATIONS)
+    refuse(instance.demands, f"The formulation {formulation}", TAKES[formulation], TAKES)
     distinct = formulation == "compact" and uniqueness
     overlaps = comb(instance.n_classes, 2) * instance.n_features
     if distinct and overlaps > MOST_OVERLAPS:

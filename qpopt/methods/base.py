@@ -106,6 +106,8 @@ class Method:
         for a method that needs no solver.
     preference
         The order in which `solver="auto"` looks for a solver.
+    demands
+        The demands that it takes, by the names in `Demands.stated`; it is not run with others.
     """
 
     name: str
@@ -115,3 +117,4 @@ class Method:
     options: type[Options] = Options
     sizes: Callable[[Instance], list[Size]] | None = None
     preference: tuple[str, ...] = PREFERENCE
+    demands: frozenset[str] = frozenset()

@@ -12,13 +12,14 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.initial_solution import search_first, search_steps
-from qpopt.models.compact import compact_sizes, compile_compact
+from qpopt.models.compact import COMPACT_TAKES, compact_sizes, compile_compact
 from qpopt.models.compiled import Rows
+from qpopt.models.demands.lazy_rows import LazyRows
 from qpopt.models.duplicate_cuts import duplicate_cuts
 from qpopt.problem import validation
 from qpopt.solvers.base import Solver
 from qpopt.solvers.choice import FORMS, keep_quadratic
-from qpopt.solvers.lazy_constraints import solve_lazily
+from qpopt.solvers.lazy_constraints import Separate, solve_lazily
 
 
 def objective_form() -> Any:
@@ -47,7 +48,8 @@ def run(incumbent: Incumbent, solver: Solver | None, options: CompactOptions) ->
     """Solve the compact model, adding cuts where two classes have the same features."""
     assert solver is not None
     quadratic = keep_quadratic(solver, compact_sizes(incumbent.instance), options.objective)
-    search_first(incumbent, options.search_steps)
+    if not incumbent.instance.demands:
+        search_first(incumbent, options.search_steps)
     run_compact(incumbent, solver, quadratic=quadratic, callbacks=options.callbacks)
 
 
@@ -60,14 +62,18 @@ def run_compact(
     where it can do that.
     """
     instance = incumbent.instance
+    separate: Separate
     incumbent.enter(Phase.BUILD, "building the model")
     model = compile_compact(instance, quadratic=quadratic)
     every_round_counts = not (callbacks and solver.supports.lazy_callback)
 
-    def separate(x: NDArray[np.float64]) -> Rows | None:
+    def equal_classes(x: NDArray[np.float64]) -> Rows | None:
         k, where, n = instance.n_per_class, model.blocks["w"], model.n_variables
         return duplicate_cuts(model.block("w", x) > 0.5, k, where, n, ahead=every_round_counts)
 
+    separate = equal_classes
+    if instance.demands:
+        separate = LazyRows(instance, model, ahead=every_round_counts)
     solve_lazily(model, solver, incumbent, separate, callbacks=callbacks)
 
 
@@ -78,4 +84,5 @@ METHOD = Method(
     run=run,
     options=CompactOptions,
     sizes=compact_sizes,
+    demands=COMPACT_TAKES,
 )

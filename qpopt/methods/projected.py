@@ -18,6 +18,8 @@ from qpopt.io.atomic import check_writable
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import run_compact
 from qpopt.problem import validation
+from qpopt.problem.assigning.best import MOST_CLASSES
+from qpopt.problem.constraints import EVERY_DEMAND
 from qpopt.problem.tolerances import ROUNDING
 from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.distributed.connection import connect
@@ -26,7 +28,7 @@ from qpopt.proofs.handover import SOLVER, Finish
 from qpopt.proofs.params import ProofParams
 from qpopt.proofs.phases.bounding import Linear, Root
 from qpopt.proofs.phases.branching import Branch
-from qpopt.proofs.phases.searching import Search
+from qpopt.proofs.phases.searching import Price, Search
 from qpopt.proofs.phases.small_parts import Enumeration, Handover
 from qpopt.proofs.record import Record
 from qpopt.proofs.resuming.checkpoint import Checkpoint
@@ -116,6 +118,7 @@ class ProjectedOptions(Options):
 def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) -> None:
     """Search, then prove: linear relaxation, semidefinite root bound, branch and bound."""
     reached = None
+    _check_demands(incumbent, options)
     if options.checkpoint is not None:
         reached = Checkpoint.load(options.checkpoint, incumbent.scaling.original)
     proof = Proof(
@@ -139,6 +142,22 @@ def run(incumbent: Incumbent, solver: Solver | None, options: ProjectedOptions) 
     _save(proof, options)
 
 
+def _check_demands(incumbent: Incumbent, options: ProjectedOptions) -> None:
+    """Raise where a demand cannot be met together with an option."""
+    instance = incumbent.instance
+    if instance.n_pairs and instance.n_classes > MOST_CLASSES:
+        raise InvalidArgument(
+            f"The method projected takes pairs = {instance.n_pairs}, a number, with up to "
+            f"{MOST_CLASSES} classes, not {instance.n_classes}; use compact, or name the pairs."
+        )
+    for name in ("certificate", "checkpoint", "scheduler"):
+        if instance.demands and getattr(options, name) is not None:
+            raise InvalidArgument(
+                f"There is no {name} with {' and '.join(instance.demands.stated)} yet; leave out "
+                f"the option {name}."
+            )
+
+
 def _phases(
     proof: Proof, options: ProjectedOptions, client: Any, found: Rechecked | None
 ) -> list[Callable[[Proof], None]]:
@@ -150,7 +169,7 @@ def _phases(
     phases: list[Callable[[Proof], None]] = []
     resumed = found is not None and found.decides
     if not resumed:
-        phases.append(Search(options.search_seconds, options.enumerate))
+        phases += [Search(options.search_seconds, options.enumerate), Price()]
         if options.enumerate:
             phases.append(Enumeration())
         phases.append(Linear())
@@ -204,4 +223,5 @@ METHOD = Method(
     exact=True,
     run=run,
     options=ProjectedOptions,
+    demands=EVERY_DEMAND,
 )

@@ -8,7 +8,7 @@ from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options
 from qpopt.methods.initial_solution import search_first, search_steps
-from qpopt.models.qcqp import compile_qcqp, qcqp_sizes
+from qpopt.models.qcqp import QCQP_TAKES, compile_qcqp, qcqp_sizes
 from qpopt.solvers.base import Solver
 from qpopt.solvers.lazy_constraints import solve_lazily
 
@@ -23,7 +23,8 @@ class QcqpOptions(Options):
 def run_qcqp(incumbent: Incumbent, solver: Solver | None, options: QcqpOptions) -> None:
     """Solve the complete quadratic model in one go."""
     assert solver is not None
-    search_first(incumbent, options.search_steps)
+    if not incumbent.instance.demands:
+        search_first(incumbent, options.search_steps)
     incumbent.enter(Phase.BUILD, "building the model")
     solve_lazily(compile_qcqp(incumbent.instance), solver, incumbent)
 
@@ -35,4 +36,5 @@ METHOD = Method(
     run=run_qcqp,
     options=QcqpOptions,
     sizes=qcqp_sizes,
+    demands=QCQP_TAKES,
 )

@@ -8,6 +8,7 @@ from functools import partial
 from qpopt.control.incumbent import Incumbent
 from qpopt.methods.base import Method, Options, option
 from qpopt.problem import validation
+from qpopt.problem.constraints import EVERY_DEMAND
 from qpopt.search.budget import Budget
 from qpopt.search.local_search import search
 from qpopt.solvers.base import Solver
@@ -61,4 +62,5 @@ METHOD = Method(
     exact=False,
     run=run_search,
     options=SearchOptions,
+    demands=EVERY_DEMAND,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
@@ -14,10 +14,13 @@ from qpopt.control.limits import GAP, TIME_LIMIT, Limits
 from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
 from qpopt.methods.base import Options
+from qpopt.methods.conflict import conflict
 from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import compile_loops
 from qpopt.problem import validation
+from qpopt.problem.assigning.best import best_found
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate, Solution
@@ -76,7 +79,9 @@ def solve(
     Returns
     -------
     Solution
-        `details["rounds"]` tells of every round of a method that has rounds.
+        `details["rounds"]` tells of every round of a method that has rounds. Where demands leave
+        no solution, the status is `infeasible`, and `details["conflict"]` names a smallest set of
+        demands that cannot hold together.
 
     Raises
     ------
@@ -100,7 +105,7 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
     limits = Limits(time_limit, gap, seed, threads)
-    chosen = find_method(method, solver)
+    chosen = find_method(method, solver, instance.demands)
     checked = chosen.options.of(options)
     first = None if start is None else checked_start(instance, start)
     scaling = scaled(instance)
@@ -119,6 +124,8 @@ def solve(
             scaling=scaling,
         )
         incumbent.run(lambda: chosen.run(incumbent, engine, checked))
+        if incumbent.infeasible and not incumbent.interrupted:
+            incumbent.details["conflict"] = list(conflict(instance))
         return incumbent.solution()
 
 
@@ -200,15 +207,25 @@ def checked_start(
     try:
         given = validation.selection(selection, instance.n_features)
         features = np.sort(given)
-        reason = validation.misfit(instance, features)
+        reason = misfit(instance, features)
         if assignment is None and not reason:
-            sets = assign(instance.A, features, instance.n_per_class)
+            sets: validation.Assigned = assign(instance.A, features, instance.n_per_class)
         elif not reason:
             sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
             sets = sets[:, np.argsort(given)]
     except InvalidInstance as error:
         raise InvalidStart(f"The start does not fit the instance: {error}") from None
-    reason = reason or validation.bad_sets(sets, instance.n_per_class)
+    reason = reason or unmet(instance, features, sets)
     if reason:
         raise InvalidStart(f"The start is not feasible: {reason}.")
     return Candidate(features, sets)
+
+
+def _assigned(instance: Instance, features: NDArray[np.int64]) -> validation.Assigned:
+    """Return the best assignment of a selection, as far as it can be found at once."""
+    if not instance.demands:
+        return assign(instance.A, features, instance.n_per_class)
+    found = best_found(instance, features)
+    if found.signs is None:
+        raise InvalidStart("The start has no assignment that meets all demands, or none was found.")
+    return validation.signs("the start", found.signs, InvalidStart)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from math import comb
 
 import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
-from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
+from qpopt.models.demands.assignment_rules import used
+from qpopt.models.demands.class_rules import declare_budgets, declare_uses
+from qpopt.models.demands.sharing_rules import declare_pairs, declare_stated
+from qpopt.models.parts import build, declare, declare_linked, linked_sizes
 from qpopt.models.templates import templates
+from qpopt.problem.constraints import Average
 from qpopt.problem.instance import Instance
+
+COMPACT_TAKES = frozenset(
+    {"forbidden", "required", "classes_per_feature", "pairs", "pairs=N", "max_shared", "budget"}
+    | {"negative"}
+)
+"""The demands that it states: all of them."""
 
 
 def build_compact(
@@ -18,20 +28,18 @@ def build_compact(
 ) -> pyo.ConcreteModel:
     """Build the compact form of an instance; `quadratic` keeps products of s in the objective.
 
-    With `distinct` uniqueness is stated for every pair of classes instead of being left to cuts.
+    With `distinct` uniqueness, and what two classes may share, is stated for every pair of classes
+    instead of being left to cuts.
     """
     model = pyo.AbstractModel("compact")
-    declare(model, quadratic=quadratic)
+    declare(model, instance, quadratic=quadratic)
     declare_linked(model)
-    model.per_class = pyo.Constraint(
-        model.classes,
-        rule=lambda m, c: sum(m.w[c, d] for d in m.features) == m.n_per_class,
-    )
-    if not distinct:
-        return build(model, instance)
-    declare_overlaps(model)
-    pairs = combinations(range(instance.n_classes), 2)
-    return build(model, instance, gamma=range(instance.n_features), equal=pairs)
+    declare_budgets(model, instance, used)
+    declare_uses(model, instance, used)
+    declare_pairs(model, instance)
+    if distinct:
+        declare_stated(model, instance)
+    return build(model, instance)
 
 
 def compile_compact(
@@ -40,9 +48,20 @@ def compile_compact(
     """Build and compile; see `build_compact`."""
     with templates():
         model = build_compact(instance, quadratic=quadratic, distinct=distinct)
-    return compile_model(model, implied=("y", "p"))
+    return compile_model(model, implied=("y", "p", "p_absent", "u"))
 
 
 def compact_sizes(instance: Instance) -> list[Size]:
     """Return the sizes of both forms, without stated uniqueness; see `linked_sizes`."""
-    return linked_sizes(instance, rows=instance.n_classes)
+    rows, variables = instance.n_classes, 0
+    if isinstance(instance.budget, Average):
+        rows += instance.n_classes + 1
+    if instance.classes_per_feature is not None:
+        rows += 2 * instance.n_features
+    if instance.negative is not None:
+        rows += instance.n_classes
+        variables += instance.n_classes * instance.n_features
+    joined = len(instance.pairs) or comb(instance.n_classes, 2) * bool(instance.n_pairs)
+    rows += joined * (instance.n_features + 1) + bool(instance.n_pairs)
+    variables += joined * (instance.n_features + bool(instance.n_pairs))
+    return linked_sizes(instance, variables, rows)

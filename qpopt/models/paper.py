@@ -48,7 +48,7 @@ def build_paper(
 ) -> pyo.ConcreteModel:
     """Build the relaxed model of one round; `quadratic` keeps products of s in the objective."""
     model = pyo.AbstractModel("paper")
-    declare(model, quadratic=quadratic)
+    declare(model, instance, quadratic=quadratic)
     declare_linked(model)
     declare_overlaps(model)
     model.short = pyo.Set(within=model.classes, dimen=1)

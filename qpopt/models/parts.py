@@ -14,6 +14,14 @@ import pyomo.environ as pyo
 from pyomo.core.base.param import IndexedParam
 
 from qpopt.models.compiled import Size
+from qpopt.models.demands.assignment_rules import (
+    absence,
+    assignment_data,
+    declare_assignments,
+    used,
+)
+from qpopt.models.demands.class_rules import class_data
+from qpopt.models.demands.sharing_rules import pair_data, stated_data
 from qpopt.problem.instance import Instance
 
 
@@ -27,8 +35,10 @@ class Table(IndexedParam):  # type: ignore[misc]
         self._data, self._constructed = {} if data is None else data, True
 
 
-def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
+def declare(model: pyo.AbstractModel, instance: Instance, *, quadratic: bool) -> None:
     """Declare sets and parameters of an instance, s and w, and how redundant pairs are charged.
+
+    Of the instance only counts what it has at all: the data is filled in by `build`.
 
     Pairs are charged either as products of s, or through y_dd' ≥ s_d + s_d' − 1: redundancy is
     never negative, so y takes the value of the product by itself.
@@ -48,7 +58,7 @@ def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
         domain=pyo.Binary,
         bounds=lambda m, d: (int(d in m.included), int(d not in m.excluded)),
     )
-    model.w = pyo.Var(model.classes, model.features, domain=pyo.Binary)
+    declare_assignments(model, instance)
     model.selected = pyo.Constraint(rule=lambda m: sum(m.s[d] for d in m.features) == m.n_select)
     if not quadratic:
         model.y = pyo.Var(model.pairs, bounds=(0, 1))
@@ -60,7 +70,7 @@ def declare(model: pyo.AbstractModel, *, quadratic: bool) -> None:
 def declare_linked(model: pyo.AbstractModel) -> None:
     """Declare w ≤ s, and the objective that is linear in w because of it."""
     model.linked = pyo.Constraint(
-        model.classes, model.features, rule=lambda m, c, d: m.w[c, d] <= m.s[d]
+        model.classes, model.features, rule=lambda m, c, d: used(m, c, d) <= m.s[d]
     )
     declare_objective(model, lambda m, c, d: m.w[c, d])
 
@@ -74,6 +84,7 @@ def declare_objective(model: pyo.AbstractModel, assigned: Callable[[Any, Any, An
     model.objective = pyo.Objective(
         rule=lambda m: (
             sum(m.similarity[c, d] * assigned(m, c, d) for c in m.classes for d in m.features)
+            + absence(m)
             - sum(m.redundancy[d, e] * charged(m, d, e) for d, e in m.pairs)
             + sum(m.bias[d] * m.s[d] for d in m.features)
         ),
@@ -110,8 +121,8 @@ def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -
         "classes": classes,
         "features": features,
         "pairs": [(features[d], features[e]) for d, e in pairs.tolist()],
-        "included": instance.include,
-        "excluded": instance.exclude,
+        "included": instance.included,
+        "excluded": instance.excluded,
     }
     data: dict[str, Any] = {name: {None: list(members)} for name, members in sets.items()}
     data |= {
@@ -121,6 +132,9 @@ def build(model: pyo.AbstractModel, instance: Instance, **sets: Iterable[Any]) -
         "redundancy": dict(zip(data["pairs"][None], redundancies.tolist(), strict=True)),
         "bias": dict(enumerate(instance.b.tolist())),
     }
+    data |= {**assignment_data(instance), **class_data(instance), **pair_data(instance)}
+    if hasattr(model, "all_pairs"):
+        data |= stated_data(instance)
     return model.create_instance({None: data})
 
 

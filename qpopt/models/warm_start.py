@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +27,11 @@ def start_vector(
     s = model.block("s", x)
     w = model.block("w", x)
     s[candidate.selection] = 1.0
-    w[:, candidate.selection] = candidate.assignment
+    w[:, candidate.selection] = candidate.assignment > 0
+    if "v" in model.blocks:
+        model.block("v", x)[:, candidate.selection] = candidate.assignment < 0
+    if "u" in model.blocks:
+        _pairs(instance, model, x, w)
     if "y" in model.blocks:
         pairs, _ = instance.redundant_pairs()
         model.block("y", x)[:] = s[pairs[:, 0]] * s[pairs[:, 1]]
@@ -35,3 +41,18 @@ def start_vector(
         products = within[equal[:, 0]] * within[equal[:, 1]]
         model.block("p", x)[:] = products.reshape(model.blocks["p"].shape)
     return x
+
+
+def _pairs(
+    instance: Instance,
+    model: CompiledModel,
+    x: NDArray[np.float64],
+    w: NDArray[np.float64],
+) -> None:
+    """Set what tells which features two classes do not share, and which pairs are counted."""
+    joined = instance.pairs or tuple(combinations(range(instance.n_classes), 2))
+    first, second = np.array(joined).T
+    apart = np.maximum(w[first] - w[second], 0.0)
+    model.block("u", x)[:] = apart.reshape(model.blocks["u"].shape)
+    if "e" in model.blocks:
+        model.block("e", x)[:] = apart.sum(axis=1) <= 1

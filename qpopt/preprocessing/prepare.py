@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from qpopt.errors import InvalidInstance
 from qpopt.io.json_values import freeze
@@ -16,8 +17,13 @@ from qpopt.preprocessing.epsilon import clique_threshold
 from qpopt.preprocessing.published_bias import PublishedBias
 from qpopt.preprocessing.redundancy import redundancy as cosine_redundancy
 from qpopt.preprocessing.sharing import sharing_advice
+from qpopt.preprocessing.specificity import effective_classes, specificity_factors
 from qpopt.problem import validation
+from qpopt.problem.constraints import ARGUMENTS, DemandArguments
 from qpopt.problem.instance import Instance
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 SIMILARITY_TOTAL = 1000.0
 """Z of a solution in which every assigned entry of A is the largest one."""
@@ -25,6 +31,19 @@ MANY_CLASSES = 2
 """Classes a feature above which A looks as if it were transposed."""
 
 logger = logging.getLogger("qpopt")
+
+
+class HandedOn(DemandArguments, total=False):
+    """Arguments of `Instance` that `prepare` takes as they are."""
+
+    class_names: Sequence[str] | None
+    feature_names: Sequence[str] | None
+    name: str
+    provenance: Mapping[str, Any] | None
+
+
+HANDED_ON = ("class_names", "feature_names", "name", "provenance", *ARGUMENTS)
+"""Their names."""
 
 
 def prepare(
@@ -40,10 +59,9 @@ def prepare(
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     hint: Iterable[int] = (),
-    class_names: Sequence[str] | None = None,
-    feature_names: Sequence[str] | None = None,
-    name: str = "",
-    provenance: Mapping[str, Any] | None = None,
+    specificity: float = 0.0,
+    neutral: float = 0.0,
+    **handed_on: Unpack[HandedOn],
 ) -> Instance:
     """Turn raw correlations into an instance whose A, R and b enter the objective as they are.
 
@@ -70,16 +88,25 @@ def prepare(
         Features that every selection must and must not contain.
     hint
         A selection to start from; where there is none, it is the clique that decides ε.
-    class_names, feature_names, name, provenance
-        Handed on to the instance.
+    specificity
+        κ, from 0 to below 1: how much of its similarity a feature loses that speaks for one class
+        only, or for all; those that speak for as many classes as a selected feature serves on
+        average, n_per_class · n_classes / n_select, lose nothing.
+    neutral
+        The entry of A that says nothing: 0 for correlations, 0.5 for AUROC. Only `specificity`
+        asks for it.
+    **handed_on
+        Further arguments of `Instance`: `class_names`, `feature_names`, `name`, `provenance`, and
+        all demands, from `forbidden` to `negative`.
 
     Returns
     -------
     Instance
         Its provenance records `epsilon`, the witness `clique` (a start selection with redundancy
         0), `epsilon_proven` (whether no smaller ε exists; tried up to 256 features, for less than
-        a second), the scale factors, `bias_outliers`, `zero_features` and the settings; these
-        replace entries of the same name in `provenance`.
+        a second), the scale factors, `bias_outliers`, `zero_features` and the settings; with
+        `specificity` also `effective_classes` and `specificity_factors`, by which the columns of A
+        are divided to get them back. These replace entries of the same name in `provenance`.
 
     Raises
     ------
@@ -105,14 +132,20 @@ def prepare(
             n_classes,
             n_features,
         )
-    n_select, n_per_class, included, excluded = validation.check_counts(
-        n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
+    check_scales(
+        bias_scale=bias_scale, redundancy=redundancy, epsilon=epsilon, seed=seed,
+        specificity=specificity, neutral=neutral,
+    )  # fmt: skip
+    said = handed_on.get("provenance") or {}
+    # All that can be said of counts and demands is said before the work.
+    nothing = sparse.csr_array((n_features, n_features)), np.zeros(n_features)
+    stated = Instance(
+        raw, *nothing, n_select, n_per_class, include=include, exclude=exclude, **handed_on
     )
-    if advice := sharing_advice(n_classes, n_select, n_per_class):
+    n_assigned = stated.budgets.total
+    if advice := sharing_advice(n_classes, n_select, n_assigned / n_classes):
         logger.warning("%s", advice)
-    check_scales(bias_scale=bias_scale, redundancy=redundancy, epsilon=epsilon, seed=seed)
 
-    said = {} if provenance is None else provenance
     origin = dict(freeze("provenance", said, InvalidInstance))
     for claim in ("clique", "epsilon_proven"):  # which only the search below can make
         origin.pop(claim, None)
@@ -128,7 +161,9 @@ def prepare(
     }
     start = tuple(hint)
     if isinstance(epsilon, str):
-        clique = clique_threshold(R, n_select, include=included, exclude=excluded, seed=int(seed))
+        clique = clique_threshold(
+            R, n_select, include=stated.included, exclude=stated.excluded, seed=int(seed)
+        )
         record["epsilon"], record["clique"] = clique.epsilon, clique.clique
         record["epsilon_proven"] = clique.proven
         start = start or tuple(clique.clique.tolist())
@@ -138,9 +173,14 @@ def prepare(
         R[record["epsilon"] > R] = 0.0
 
     R, record["redundancy_factor"] = _scaled(R, redundancy)
-    similarity, record["similarity_factor"] = _scaled(
-        raw, SIMILARITY_TOTAL / (n_per_class * n_classes)
-    )
+    if specificity:
+        effective = effective_classes(raw, neutral)
+        wanted = n_assigned / n_select
+        factors = specificity_factors(effective, specificity, wanted, n_classes)
+        record |= {"specificity": float(specificity), "effective_classes": effective}
+        record["specificity_factors"] = factors
+        raw = raw * factors
+    similarity, record["similarity_factor"] = _scaled(raw, SIMILARITY_TOTAL / n_assigned)
     bias: NDArray[np.float64] = np.zeros(n_features)
     if b is not None:
         if isinstance(b, PublishedBias):
@@ -150,19 +190,17 @@ def prepare(
         bias, record["bias_outliers"], record["bias_factor"] = found
     _warn(record, b is not None)
 
+    handed_on["provenance"] = {**origin, **record}
     return Instance(
         similarity,
         R,
         bias,
         n_select,
         n_per_class,
-        include=included,
-        exclude=excluded,
+        include=stated.include,
+        exclude=stated.exclude,
         hint=start,
-        class_names=class_names,
-        feature_names=feature_names,
-        name=name,
-        provenance={**origin, **record},
+        **handed_on,
     )
 
 
@@ -172,6 +210,8 @@ def check_scales(
     redundancy: float = 1.0,
     epsilon: Literal["clique"] | float | None = "clique",
     seed: int = 0,
+    specificity: float = 0.0,
+    neutral: float = 0.0,
 ) -> None:
     """Raise what `prepare` would raise for these arguments, before there is any data.
 
@@ -183,6 +223,10 @@ def check_scales(
     validation.whole_number("seed", seed, error=InvalidInstance)
     for label, scale in (("bias_scale", bias_scale), ("redundancy", redundancy)):
         validation.number(label, scale, least=0.0, error=InvalidInstance)
+    validation.number("neutral", neutral, error=InvalidInstance)
+    kappa = validation.number("specificity", specificity, least=0.0, error=InvalidInstance)
+    if kappa >= 1.0:
+        raise InvalidInstance(f"specificity must be below 1, not {specificity!r}.")
     if isinstance(epsilon, str) and epsilon != "clique":
         raise InvalidInstance(f'epsilon must be "clique", a number or None, not {epsilon!r}.')
     if epsilon is not None and not isinstance(epsilon, str):

@@ -12,7 +12,7 @@ then gets an assignment with distinct classes that is not the best one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 from math import comb
 
@@ -63,13 +63,13 @@ def assign(
     best = np.sort(order[:, :n_per_class], axis=1)
     chosen = best
     if len({row.tobytes() for row in best}) < n_classes:
-        chosen = _Matching(rows, order, n_per_class, n_sets).solve(over)
+        chosen = Matching(rows, order, n_per_class, n_sets).solve(over)
     assignment = np.zeros(rows.shape, dtype=bool)
     np.put_along_axis(assignment, chosen, True, axis=1)
     return assignment
 
 
-class _Matching:
+class Matching:
     """Classes with equal rows form a group; groups own sets; sets are numbered as they turn up."""
 
     def __init__(
@@ -137,7 +137,7 @@ class _Matching:
 
     def _list_sets(self, g: int, count: int) -> None:
         """Extend the list of group `g` to its `count` best sets."""
-        positions = best_subsets(self.falling[g], self.size, count)
+        positions = self.subsets(g, count)
         known = self.lengths[g]
         fresh = np.sort(self.order[g][positions[known:]], axis=1)
         numbers = [self._number(positions) for positions in fresh]
@@ -148,6 +148,15 @@ class _Matching:
         self.values[g, known:count] = self.falling[g][positions[known:]].sum(axis=1)
         self.lengths[g] = count
         self.complete[g] = count == self.n_sets
+
+    def subsets(self, g: int, count: int) -> NDArray[np.int64]:
+        """Return the best sets of group `g` as places in its order, best first."""
+        positions: NDArray[np.int64] = best_subsets(self.falling[g], self.size, count)
+        return positions
+
+    def every(self) -> Iterator[NDArray[np.int64]]:
+        """Yield all sets there are, as sorted columns."""
+        return (np.array(s, np.int64) for s in combinations(range(self.rows.shape[1]), self.size))
 
     def _number(self, positions: NDArray[np.int64]) -> int:
         """Return the number of a set, a new one where it has not turned up before."""
@@ -161,8 +170,7 @@ class _Matching:
     def _hand_out(self, waiting: NDArray[np.int64]) -> None:
         """Give every unit that waits the best free set of its list, or of some that are left."""
         owned = {key for key, number in self.numbers.items() if self.owner[number] >= 0}
-        every = (np.array(s, np.int64) for s in combinations(range(self.rows.shape[1]), self.size))
-        left = (positions for positions in every if positions.tobytes() not in owned)
+        left = (positions for positions in self.every() if positions.tobytes() not in owned)
         spare = np.array(list(islice(left, len(waiting) + MOST_SPARE)))
         numbers = np.array([self._number(positions) for positions in spare])
         members = np.zeros((len(spare), self.rows.shape[1]))

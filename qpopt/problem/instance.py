@@ -18,14 +18,20 @@ from qpopt.io.archive import opened_archive, save_archive
 from qpopt.io.json_values import freeze, plain
 from qpopt.io.packing import pack_triangle, unpack_triangle
 from qpopt.problem import validation
+from qpopt.problem.assigning.flow import flow_assignment
+from qpopt.problem.constraints import DemandArguments
+from qpopt.problem.demands.arguments import changes_sets, demands_of
+from qpopt.problem.demands.counting import check_demands
+from qpopt.problem.demands.views import Demanding
 from qpopt.problem.objective import Objective, best_assignment, objective
 
 if TYPE_CHECKING:
     import networkx
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Instance:
+class Instance(Demanding):
     """The problem of choosing `n_select` features and giving every class `n_per_class` of them.
 
     An instance is immutable: its arrays are read-only copies in float64, and they enter the
@@ -57,6 +63,21 @@ class Instance:
         A short name of the instance.
     provenance
         Where the instance comes from: anything that JSON can hold.
+    **demands
+        What is wanted beyond the counts, all of it empty by default:
+
+        - `forbidden`, `required`: pairs (class, feature) that no assignment may, and every
+          assignment must, contain.
+        - `classes_per_feature`: (m, M), how many classes a selected feature serves at least and at
+          most; None stands for 0 or for all.
+        - `pairs`: pairs of classes that share all features but one each, or how many such pairs
+          there must be, no matter which. `rho` chooses them: ⌊rho · n_classes⌋ pairs of classes
+          whose rows of A lie closest.
+        - `max_shared`: how many features any two other classes may share.
+        - `budget`: one number of features for each class in place of `n_per_class`, or a
+          `qpopt.Average` for `n_per_class` on average.
+        - `negative`: (q, gamma), at most q features of a class count by their absence, which is
+          worth −gamma · a_cd; a number alone means gamma = 1.
 
     Raises
     ------
@@ -104,14 +125,16 @@ class Instance:
         feature_names: Sequence[str] | None = None,
         name: str = "",
         provenance: Mapping[str, Any] | None = None,
+        **demands: Unpack[DemandArguments],
     ) -> None:
         similarity = validation.matrix("A", A)
         n_classes, n_features = similarity.shape
         redundancy = validation.redundancy(R, n_features)
         bias = validation.vector("b", b, n_features)
         n_select, n_per_class, included, excluded = validation.check_counts(
-            n_features, n_classes, n_select, n_per_class, include=include, exclude=exclude
-        )
+            n_features, n_classes, n_select, n_per_class,
+            include=include, exclude=exclude, alike=not changes_sets(demands),
+        )  # fmt: skip
         said = {} if provenance is None else provenance
         values = {
             "A": similarity,
@@ -126,30 +149,24 @@ class Instance:
             "feature_names": validation.names("feature_names", feature_names, n_features),
             "name": str(name),
             "provenance": freeze("provenance", said, InvalidInstance),
+            "demands": demands_of(similarity, n_select, n_per_class, demands),
         }
         for key, value in values.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, key, value)
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return int(self.A.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """The number of features to choose from."""
-        return int(self.A.shape[1])
+        if self.demands or changes_sets(demands):
+            check_demands(self)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over A, R, b, the counts, `include` and `exclude`: the same on every machine.
+        """SHA-256 over A, R, b, counts, `include`, `exclude`, demands: the same on every machine.
 
         Names, provenance and hint do not count: they leave the solutions of an instance valid.
         """
         counts = [self.n_classes, self.n_features, self.n_select, self.n_per_class]
-        header = json.dumps([counts, self.include, self.exclude])
+        stated = [self.demands.arguments()] if self.demands else []
+        header = json.dumps([counts, self.include, self.exclude, *stated])
         digest = hashlib.sha256(f"qpopt instance 1 {header}".encode())
         positions, values = self.redundant_pairs()
         for array in (self.A, self.b, positions, values):
@@ -181,14 +198,6 @@ class Instance:
         graph.add_weighted_edges_from(np.column_stack([pairs.astype(object), values]).tolist())
         return graph
 
-    def class_name(self, c: int) -> str:
-        """Return the name of class `c`, or its number where there are no names."""
-        return str(c) if self.class_names is None else self.class_names[c]
-
-    def feature_name(self, d: int) -> str:
-        """Return the name of feature `d`, or its number where there are no names."""
-        return str(d) if self.feature_names is None else self.feature_names[d]
-
     def objective(self, selection: ArrayLike, assignment: ArrayLike | None = None) -> Objective:
         """Compute Z and its parts for a selection; the counts need not be those of the instance.
 
@@ -198,8 +207,9 @@ class Instance:
             Indices of the selected features, or a boolean mask over all features.
         assignment
             0/1 matrix, classes × selected features (in the order of `selection`) or, unless all
-            features are selected, classes × all features. Without it every class gets its best
-            `n_per_class` selected features, ignoring uniqueness.
+            features are selected, classes × all features; −1 for a negative. Without it every class
+            gets its best `n_per_class` selected features, ignoring uniqueness; under demands it
+            is the best assignment that ignores uniqueness, `pairs` and `max_shared`.
 
         Returns
         -------
@@ -207,7 +217,10 @@ class Instance:
             total, similarity, redundancy and bias.
         """
         selected = validation.selection(selection, self.n_features)
-        if assignment is None:
+        assigned: validation.Assigned
+        if assignment is None and self.demands:
+            assigned = flow_assignment(self, selected)
+        elif assignment is None:
             if len(selected) < self.n_per_class:
                 raise InvalidInstance(
                     f"{len(selected)} selected features cannot give every class "
@@ -216,7 +229,7 @@ class Instance:
             assigned = best_assignment(self.A, selected, self.n_per_class)
         else:
             assigned = validation.assignment(assignment, self.n_classes, selected, self.n_features)
-        return objective(self.A, self.R, self.b, selected, assigned)
+        return objective(self.A, self.R, self.b, selected, assigned, self.gamma)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the instance to one compressed .npz file.
@@ -225,6 +238,7 @@ class Instance:
         pair, which says whether it is positive, and the positive values in the same order.
         """
         meta = {"fingerprint": self.fingerprint, **{name: getattr(self, name) for name in VALUES}}
+        meta |= {"demands": self.demands.arguments()} if self.demands else {}
         redundant, redundancy = pack_triangle(self.R)
         arrays = {"A": self.A, "b": self.b, "redundant": redundant, "redundancy": redundancy}
         save_archive(path, "instance", meta, arrays)
@@ -253,14 +267,14 @@ class Instance:
             R = unpack_triangle(arrays["redundant"], arrays["redundancy"], b.size)
             # Files written before there were hints have none.
             values = {name: meta[name] for name in VALUES if name != "hint" or name in meta}
-            instance = cls(A, R, b, **values)
+            instance = cls(A, R, b, **values, **meta.get("demands", {}))
             if instance.fingerprint != meta["fingerprint"]:
                 raise InvalidFile(f"{path} is damaged: its content does not match its fingerprint.")
         return instance
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in VALUES}
-        values["provenance"] = plain(self.provenance)
+        values |= {"provenance": plain(self.provenance), **self.demands.arguments()}
         return partial(Instance, **values), (self.A, self.R, self.b)
 
     def __eq__(self, other: object) -> bool:
@@ -275,6 +289,7 @@ class Instance:
         label = f"{self.name!r}, " if self.name else ""
         fixed = f", include {len(self.include)}" if self.include else ""
         fixed += f", exclude {len(self.exclude)}" if self.exclude else ""
+        fixed += f", {self.demands}" if self.demands else ""
         return (
             f"Instance({label}{self.n_classes} classes × {self.n_features} features, "
             f"select {self.n_select}, {self.n_per_class} per class{fixed})"

@@ -48,15 +48,18 @@ def objective(
     R: NDArray[np.float64],
     b: NDArray[np.float64],
     selection: NDArray[np.int64],
-    assignment: NDArray[np.bool_],
+    assignment: NDArray[np.bool_] | NDArray[np.int8],
+    gamma: float = 1.0,
 ) -> Objective:
     """Compute Z = Σ a_cd w_cd s_d − Σ_{d<d'} r_dd' s_d s_d' + Σ b_d s_d, and its parts.
 
     Every unordered pair of selected features is charged once. The assignment is like that of
-    `best_assignment`, its columns in the order of `selection`. Every part is rounded once: terms
-    that cancel out lose nothing on the way.
+    `best_assignment`, its columns in the order of `selection`; where it is −1, the term is
+    −gamma · a_cd. Every part is rounded once: terms that cancel out lose nothing on the way.
     """
-    gains = A[:, selection][assignment].tolist()
+    values = A[:, selection]
+    gains = values[assignment > 0].tolist()
+    gains += (-gamma * values[assignment < 0]).tolist()
     charges = np.triu(R[np.ix_(selection, selection)], 1)
     charges = charges[charges > 0].tolist()
     biases = b[selection].tolist()

@@ -3,8 +3,10 @@
 Solvers work within absolute tolerances, so what they prove depends on the unit of Z. Every solve
 and every bound therefore works on the instance times a power of two, which changes no digit. Where
 the terms of Z are far larger than what tells solutions apart, as in A = 10⁹ + noise taken back
-through b, constants are taken out first: every class has `n_per_class` features and every selection
-`n_select`, so a constant in a row of A, or in b, adds the same to the Z of every solution.
+through b, constants are taken out first: every class has so many features and every selection
+`n_select`, so a constant in a row of A, or in b, adds the same to the Z of every solution. Where
+only the features of all classes together are counted, the constant must be the same for all rows;
+where features may count by their absence, there is none.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import frexp, inf, isfinite, nextafter
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +60,12 @@ class Scaling:
         """What was taken out of every Z, in the unit of the original."""
         if self.class_offsets is None:
             return Fraction(0)
-        classes = sum((Fraction(value) for value in self.class_offsets.tolist()), Fraction(0))
-        bias = Fraction(self.feature_offset)
-        return self.original.n_per_class * classes + self.original.n_select * bias
+        given, offsets = self.original.budgets, [Fraction(o) for o in self.class_offsets.tolist()]
+        if given.fixed:
+            classes = sum(map(mul, given.least.tolist(), offsets), Fraction(0))
+        else:
+            classes = given.total * offsets[0]
+        return classes + self.original.n_select * Fraction(self.feature_offset)
 
     @cached_property
     def offset(self) -> float:
@@ -106,7 +112,7 @@ class Scaling:
 
 
 def scaled(instance: Instance) -> Scaling:
-    """Bring an instance to the size that solvers are made for; what is excluded becomes 0.
+    """Bring an instance to the size that solvers are made for; what cannot count becomes 0.
 
     Raises
     ------
@@ -114,15 +120,16 @@ def scaled(instance: Instance) -> Scaling:
         If A and b are nothing beside R.
     """
     allowed = np.ones(instance.n_features, dtype=bool)
-    allowed[list(instance.exclude)] = False
-    A, b = np.where(allowed, instance.A, 0.0), np.where(allowed, instance.b, 0.0)
+    allowed[list(instance.excluded)] = False
+    cells = instance.free_cells | instance.required_cells if instance.forbidden else allowed
+    A, b = np.where(cells, instance.A, 0.0), np.where(allowed, instance.b, 0.0)
     R = np.where(allowed[:, None] & allowed, instance.R, 0.0)
     size = _size(A, R, b, instance)
     # The median itself, not the mean of two: subtracting a value of the data is mostly exact.
     half = np.count_nonzero(allowed) // 2
-    class_offsets = np.partition(A[:, allowed], half, axis=1)[:, half]
+    class_offsets = _class_offsets(instance, A[:, allowed], half)
     feature_offset = float(np.partition(b[allowed], half)[half])
-    centred = np.where(allowed, A - class_offsets[:, None], 0.0)
+    centred = np.where(cells, A - class_offsets[:, None], 0.0)
     centred_b = np.where(allowed, b - feature_offset, 0.0)
     left = _size(centred, R, centred_b, instance)
     taken_out = CANCELLING * left < size
@@ -136,15 +143,26 @@ def scaled(instance: Instance) -> Scaling:
             f"R reaches {instance.R.max():.3g}, beside which A and b are lost in rounding. Forbid "
             "pairs by a redundancy that is a few times what a feature can gain."
         )
-    if exponent == 0 and not taken_out and not instance.exclude:
+    if exponent == 0 and not taken_out and allowed.all() and not instance.forbidden:
         return Scaling(instance, instance)
     made = Instance(
         A, R, b, instance.n_select, instance.n_per_class,
         include=instance.include, exclude=instance.exclude, hint=instance.hint, name=instance.name,
+        **instance.demands.arguments(),
     )  # fmt: skip
     if not taken_out:
         return Scaling(instance, made, exponent)
     return Scaling(instance, made, exponent, class_offsets, feature_offset)
+
+
+def _class_offsets(instance: Instance, A: NDArray[np.float64], half: int) -> NDArray[np.float64]:
+    """Return what is taken out of every row: medians, where that adds a constant to every Z."""
+    if instance.negative is not None:
+        return np.zeros(len(A))
+    medians = np.partition(A, half, axis=1)[:, half]
+    if instance.budgets.fixed:
+        return medians
+    return np.full(len(A), np.partition(medians, len(A) // 2)[len(A) // 2])
 
 
 def size_of_terms(instance: Instance) -> float:
@@ -159,9 +177,11 @@ def size_of_terms(instance: Instance) -> float:
 def _size(
     A: NDArray[np.float64], R: NDArray[np.float64], b: NDArray[np.float64], instance: Instance
 ) -> float:
-    m, k = instance.n_select, instance.n_per_class
+    m, budgets = instance.n_select, instance.budgets
     bias = np.partition(np.abs(b), len(b) - m)[len(b) - m :].sum()
-    size = k * float(np.abs(A).max(axis=1).sum()) + float(bias)
+    largest = np.abs(A).max(axis=1)
+    similarity = min(float(budgets.most @ largest), budgets.total * float(largest.max()))
+    size = max(1.0, instance.gamma) * similarity + float(bias)
     return size or max(m * (m - 1) / 2, 1.0) * float(R.max())
 
 

@@ -51,10 +51,10 @@ class TracePoint(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A feasible solution: rising features, and a boolean classes × selected features."""
+    """A feasible solution: rising features, and classes × selected features; see `Assigned`."""
 
     selection: NDArray[np.int64]
-    assignment: NDArray[np.bool_]
+    assignment: validation.Assigned
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,8 @@ class Solution:
     selection
         Sorted indices of the selected features; None when no solution was found.
     assignment
-        Boolean classes × n_select, its columns in the order of `selection`; None likewise.
+        Boolean classes × n_select, its columns in the order of `selection`; int8 where it has
+        negatives, which are −1. None likewise.
     objective
         The value of Z; None likewise.
     status
@@ -100,7 +101,7 @@ class Solution:
     """
 
     selection: NDArray[np.int64] | None
-    assignment: NDArray[np.bool_] | None
+    assignment: validation.Assigned | None
     objective: float | None
     status: Status = Status.FEASIBLE
     bound: float | None = None
@@ -152,8 +153,7 @@ class Solution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        values["details"] = plain(self.details)
-        return partial(Solution, **values), ()
+        return partial(Solution, **{**values, "details": plain(self.details)}), ()
 
     @property
     def found(self) -> bool:
@@ -166,7 +166,7 @@ class Solution:
         return TracePoint(self.seconds, self.objective, self.bound).gap
 
     def class_sets(self) -> list[tuple[int, ...]]:
-        """Return for every class the indices of its features, rising.
+        """Return for every class the indices of its features, rising, negatives among them.
 
         Raises
         ------
@@ -175,11 +175,17 @@ class Solution:
         """
         if self.selection is None or self.assignment is None:
             raise InvalidSolution(f"There are no class sets: the solve ended {self.status}.")
-        return [tuple(self.selection[row].tolist()) for row in self.assignment]
+        return [tuple(self.selection[row != 0].tolist()) for row in self.assignment]
+
+    def absent_sets(self) -> list[tuple[int, ...]]:
+        """Return for every class the features that count by their absence, mostly none."""
+        signs = np.asarray(() if self.assignment is None else self.assignment, dtype=np.int8)
+        return [tuple(np.asarray(self.selection)[row < 0].tolist()) for row in signs]
 
     def summary(self, instance: Instance | None = None) -> str:
         """Describe the solution in a few lines; with its instance, also the parts of Z."""
         lines = [f"status     {self.status}"]
+        lines += [f"conflict   {words}" for words in self.details.get("conflict", ())]
         if self.objective is not None:
             lines.append(f"objective  {self.objective:.6g}")
         if instance is not None and self.selection is not None:
@@ -203,14 +209,16 @@ class Solution:
     def to_dict(self) -> dict[str, Any]:
         """Return the solution as values that JSON can hold, the way `save` writes them."""
         values = {name: getattr(self, name) for name in VALUES}
-        sets = {
+        sets: dict[str, Any] = {
             "selection": None if self.selection is None else self.selection.tolist(),
             "class_sets": self.class_sets() if self.found else None,
         }
+        if any(absent := self.absent_sets()):
+            sets["absent_sets"] = absent
         return plain({**values, **sets})
 
     def save(self, path: AnyPath) -> None:
-        """Write the solution as readable JSON that gives every class the list of its features."""
+        """Write the solution as readable JSON that lists the features of every class."""
         save_json(path, "solution", self.to_dict())
 
     @classmethod
@@ -223,7 +231,7 @@ class Solution:
             If the file is missing, damaged, not a solution, or of a newer format.
         """
         with opened_json(path, "solution") as record:
-            selection, assignment = _read_sets(path, record["selection"], record["class_sets"])
+            selection, assignment = _read_sets(path, record)
             return cls(selection, assignment, **{name: record[name] for name in VALUES})
 
 
@@ -243,7 +251,7 @@ def _features(values: Any) -> NDArray[np.int64]:
     return selection
 
 
-def _sets(values: Any, n_selected: int) -> NDArray[np.bool_]:
+def _sets(values: Any, n_selected: int) -> validation.Assigned:
     try:
         assignment = np.array(values)
     except ValueError:
@@ -253,9 +261,7 @@ def _sets(values: Any, n_selected: int) -> NDArray[np.bool_]:
             f"The assignment has the shape {assignment.shape}; it needs one column for each "
             f"of the {n_selected} selected features."
         )
-    if assignment.dtype != bool and not np.isin(assignment, (0, 1)).all():
-        raise InvalidSolution("An assignment holds only 0 and 1.")
-    return assignment.astype(bool)
+    return validation.signs("An assignment", assignment, InvalidSolution)
 
 
 def _number(label: str, value: Any) -> float | None:
@@ -274,16 +280,21 @@ def _points(points: Any) -> tuple[TracePoint, ...]:
 
 
 def _read_sets(
-    path: AnyPath, selection: Any, class_sets: Any
-) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_] | None]:
+    path: AnyPath, record: Mapping[str, Any]
+) -> tuple[NDArray[np.int64] | None, validation.Assigned | None]:
     """Turn the lists of a file into arrays; nothing is rounded, sorted or left out on the way."""
+    selection, class_sets = record["selection"], record["class_sets"]
+    absent_sets = record.get("absent_sets", ())
     if selection is None:
         return None, None
-    for features in (selection, *class_sets):
+    for features in (selection, *class_sets, *absent_sets):
         if any(type(d) is not int for d in features) or len(set(features)) < len(features):
             raise InvalidFile(f"{path} is damaged: {features!r} is no set of features.")
-    assignment = np.zeros((len(class_sets), len(selection)), dtype=bool)
+    if absent_sets and not all(map(set.issuperset, map(set, class_sets), absent_sets)):
+        raise InvalidFile(f"{path} is damaged: absent_sets are no parts of class_sets.")
+    assignment = np.zeros((len(class_sets), len(selection)), dtype=np.int8)
     column = {d: j for j, d in enumerate(selection)}
-    for c, features in enumerate(class_sets):
-        assignment[c, [column[d] for d in features]] = True
-    return np.array(selection, dtype=np.int64), assignment
+    for sign, sets in ((1, class_sets), (-1, absent_sets)):
+        for c, features in enumerate(sets):
+            assignment[c, [column[d] for d in features]] = sign
+    return np.array(selection, dtype=np.int64), validation.signs("An assignment", assignment)

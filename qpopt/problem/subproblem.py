@@ -8,10 +8,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.problem.constraints import Budgets, Demands
 from qpopt.problem.instance import Instance
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The demands on a subproblem, over the columns of `Subproblem.columns`.
+
+    Parameters
+    ----------
+    free
+        Classes × columns: where an assignment is neither forbidden nor required.
+    required
+        Classes × columns: where it is required; only columns of included features are.
+    budgets
+        How many features every class has, the required ones among them.
+    demands
+        All of them, in the features of the instance.
+    """
+
+    free: NDArray[np.bool_]
+    required: NDArray[np.bool_]
+    budgets: Budgets
+    demands: Demands
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +61,10 @@ class Subproblem:
         How many free features are to be selected.
     n_per_class
         How many features every class gets.
+    cells
+        What classes may and must have, and how many: None where there are no demands.
+    alike
+        Pairs of classes that share all columns but one each, known of a plain instance.
     """
 
     free: Indices
@@ -49,6 +76,8 @@ class Subproblem:
     constant: float
     n_select: int
     n_per_class: int
+    cells: Cells | None = None
+    alike: tuple[tuple[int, int], ...] = ()
 
     @property
     def n_free(self) -> int:
@@ -74,9 +103,9 @@ def undecided(
     instance: Instance, free: Indices | None = None, included: Indices | None = None
 ) -> tuple[Indices, Indices]:
     """Return the features that are undecided, and those that are selected; see `subproblem`."""
-    chosen = np.union1d(instance.include, () if included is None else included).astype(np.int64)
+    chosen = np.union1d(instance.included, () if included is None else included).astype(np.int64)
     open_ = np.arange(instance.n_features) if free is None else np.asarray(free, dtype=np.int64)
-    open_ = np.setdiff1d(open_, [*chosen.tolist(), *instance.exclude])
+    open_ = np.setdiff1d(open_, [*chosen.tolist(), *instance.excluded])
     return open_, chosen
 
 
@@ -111,15 +140,31 @@ def subproblem(
         constant=float(b[chosen].sum() - 0.5 * R[np.ix_(chosen, chosen)].sum()),
         n_select=instance.n_select - len(chosen),
         n_per_class=instance.n_per_class,
+        cells=_cells(instance, np.concatenate([open_, chosen])),
+        alike=instance.alike,
     )
+
+
+def _cells(instance: Instance, columns: Indices) -> Cells | None:
+    if not instance.demands:
+        return None
+    free = instance.free_cells[:, columns]
+    required = instance.required_cells[:, columns]
+    return Cells(free, required, instance.budgets, instance.demands)
 
 
 def restricted(instance: Instance, features: Indices, included: Indices | None = None) -> Instance:
     """Return an instance that has only some features, given in rising order.
 
-    They must hold all that the instance includes; `included` features are included as well.
+    They must hold all that the instance includes; `included` features are included as well. All
+    demands stay.
+
+    Raises
+    ------
+    InfeasibleInstance
+        If the demands leave no solution among these features.
     """
-    chosen = instance.include if included is None else included
+    chosen = instance.included if included is None else included
     return Instance(
         instance.A[:, features],
         instance.R[np.ix_(features, features)],
@@ -127,6 +172,7 @@ def restricted(instance: Instance, features: Indices, included: Indices | None =
         instance.n_select,
         instance.n_per_class,
         include=np.searchsorted(features, chosen).tolist(),
+        **instance.demands.restricted(features),
     )
 
 

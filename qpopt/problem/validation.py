@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence, Sized
 from math import comb, inf
 from numbers import Integral, Real
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qpopt.errors import InfeasibleInstance, InvalidArgument, InvalidInstance, QpoptError
 
-if TYPE_CHECKING:
-    from qpopt.problem.instance import Instance
-
 SYMMETRY_TOLERANCE = 1e-9
 """Largest |R − Rᵀ|, relative to max R, that counts as rounding."""
+
+Assigned = NDArray[np.bool_] | NDArray[np.int8]
+"""Classes × selected features: boolean, or −1, 0 and 1 where there are negatives."""
 
 LARGEST = 1e100
 """Largest absolute value that data may have: sums and squares of it are far from overflow."""
@@ -63,11 +63,13 @@ def redundancy(values: Any, n_features: int) -> NDArray[np.float64]:
             f"R[{first}, {first}] is {array[first, first]:g}, but a feature is not redundant with "
             "itself; set the diagonal of R to 0."
         )
-    if (array < 0).any():
+    if array.min(initial=0.0) < 0:
         d, e = np.argwhere(array < 0)[0]
         raise InvalidInstance(
             f"R[{d}, {e}] is {array[d, e]:g}, but redundancy must not be below 0."
         )
+    if np.array_equal(array, array.T):
+        return array
     difference = np.abs(array - array.T)
     if difference.max() > SYMMETRY_TOLERANCE * array.max():
         d, e = np.unravel_index(int(difference.argmax()), difference.shape)
@@ -165,8 +167,11 @@ def check_counts(
     *,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
+    alike: bool = True,
 ) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
     """Return n_select, n_per_class, include and exclude if a solution can exist.
+
+    `alike` says that every class has `n_per_class` features, and none by its absence.
 
     Raises
     ------
@@ -197,7 +202,7 @@ def check_counts(
             f"exclude leaves {n_features - len(exclude)} of {n_features} features, "
             f"but n_select is {n_select}."
         )
-    if (n_sets := comb(n_select, n_per_class)) < n_classes:
+    if alike and (n_sets := comb(n_select, n_per_class)) < n_classes:
         raise InfeasibleInstance(
             f"{n_select} features taken {n_per_class} at a time give {n_sets} distinct sets, fewer "
             f"than the {n_classes} classes; raise n_select or change n_per_class."
@@ -221,8 +226,8 @@ def selection(values: ArrayLike, n_features: int) -> NDArray[np.int64]:
 
 def assignment(
     values: ArrayLike, n_classes: int, selected: NDArray[np.int64], n_features: int
-) -> NDArray[np.bool_]:
-    """Return an assignment as boolean classes × selected features."""
+) -> Assigned:
+    """Return an assignment as classes × selected features: int8 with negatives, else boolean."""
     array = _plain_array("An assignment", values)
     if array.shape == (n_classes, n_features) and n_features != len(selected):
         array = array[:, selected]
@@ -231,9 +236,16 @@ def assignment(
             f"An assignment has the shape {n_classes} × {len(selected)} (classes × selected "
             f"features) or {n_classes} × {n_features}; got {array.shape}."
         )
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise InvalidInstance("An assignment holds only 0 and 1.")
-    return array.astype(bool)
+    return signs("An assignment", array)
+
+
+def signs(label: str, array: NDArray[Any], error: type[QpoptError] = InvalidInstance) -> Assigned:
+    """Return what holds 0, 1 and −1 as int8, or as boolean where there is no −1."""
+    if array.dtype == bool:
+        return array.copy()
+    if not np.isin(array, (0, 1, -1)).all():
+        raise error(f"{label} holds only 0 and 1, and −1 for a negative.")
+    return array.astype(np.int8) if (array == -1).any() else array.astype(bool)
 
 
 def _plain_array(label: str, values: ArrayLike) -> NDArray[Any]:
@@ -255,34 +267,12 @@ def _numbers(label: str, values: ArrayLike) -> NDArray[np.float64]:
         raise InvalidInstance(f"{label} must hold numbers: {error}.") from None
     if not numeric:
         raise InvalidInstance(f"{label} must hold numbers, not {given.dtype}.")
-    bad = ~(np.abs(array) <= LARGEST)
-    if bad.any():
+    if not -LARGEST <= array.min(initial=0.0) <= array.max(initial=0.0) <= LARGEST:
+        bad = ~(np.abs(array) <= LARGEST)
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidInstance(
             f"{label}[{', '.join(map(str, where))}] is {array[where]} ({int(bad.sum())} such "
             f"entries in all); {label} must be finite and of a size that can be added up."
         )
-    return array + 0.0
-
-
-def misfit(instance: Instance, features: NDArray[np.int64]) -> str:
-    """Say why distinct features are not a selection of the instance, or nothing."""
-    if len(features) != instance.n_select:
-        return f"it has {len(features)} features, n_select is {instance.n_select}"
-    if missing := sorted(set(instance.include) - set(features.tolist())):
-        return f"feature {missing[0]} must be included"
-    if present := sorted(set(instance.exclude) & set(features.tolist())):
-        return f"feature {present[0]} is excluded"
-    return ""
-
-
-def bad_sets(assignment: NDArray[np.bool_], n_per_class: int) -> str:
-    """Say which class has another number of features, or those of another class; or nothing."""
-    holders: dict[bytes, int] = {}
-    for c, row in enumerate(assignment):
-        if row.sum() != n_per_class:
-            return f"class {c} has {row.sum()} features instead of {n_per_class}"
-        other = holders.setdefault(row.tobytes(), c)
-        if other != c:
-            return f"classes {other} and {c} have the same features"
-    return ""
+    array += 0.0
+    return array

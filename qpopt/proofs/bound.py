@@ -20,6 +20,7 @@ from qpopt.proofs.certificate import Certificate
 from qpopt.proofs.driver import Proof
 from qpopt.proofs.params import Share
 from qpopt.proofs.phases.bounding import Linear, Root
+from qpopt.proofs.phases.searching import Price
 
 KINDS = ("best", "semidefinite", "cliques", "thresholds")
 
@@ -86,7 +87,8 @@ def bound(
     Returns
     -------
     Bound
-        The bound with its certificate. Ctrl-C returns what is proven until then.
+        The bound with its certificate, which there is for instances without demands. Ctrl-C returns
+        what is proven until then.
 
     Raises
     ------
@@ -115,8 +117,9 @@ def bound(
             scaling=scaling,
         )
         phases = _phases(scaling.instance, kind)
-        # Cliques have no place in a certificate.
-        proof = Proof(incumbent, recorded=kind != "cliques")
+        # Neither cliques nor what demands cost have a place in a certificate.
+        recorded = kind != "cliques" and not instance.demands
+        proof = Proof(incumbent, recorded=recorded)
         incumbent.run(lambda: proof.run(phases))
     known = incumbent.solution()
     certificate = None
@@ -131,7 +134,7 @@ def bound(
 def _phases(instance: Instance, kind: str) -> list[Callable[[Proof], None]]:
     root = Root(branches=False)
     if kind == "semidefinite" or not subproblem(instance).n_select:
-        return [root]
+        return [Price(), root]
     if kind == "best" and instance.R.any():
-        return [Linear(), root]
-    return [Linear(cliques=kind == "cliques", share=WHOLE)]
+        return [Price(), Linear(), root]
+    return [Price(), Linear(cliques=kind == "cliques", share=WHOLE)]

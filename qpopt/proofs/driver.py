@@ -14,6 +14,8 @@ from qpopt.control.blas import one_blas_thread
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.errors import InvalidCertificate, InvalidFile
+from qpopt.problem.assigning.relaxed import no_multipliers
+from qpopt.problem.relaxing import relaxed
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.distributed.cluster_tree import ClusterTree
 from qpopt.proofs.parallel.parallel_tree import ParallelTree
@@ -49,6 +51,8 @@ class Proof:
 
     Attributes
     ----------
+    instance
+        What is bounded: the instance of the incumbent, or a plain one that bounds it.
     parts
         What is open: nothing outside them is better than the incumbent. Always replaced as a
         whole: an interruption must not find features in no part at all.
@@ -69,6 +73,8 @@ class Proof:
         recorded: bool = False,
     ) -> None:
         self.instance = incumbent.instance
+        if incumbent.instance.demands:
+            self.instance = relaxed(incumbent.instance, no_multipliers(incumbent.instance))
         self.incumbent = incumbent
         self.params = params
         self.root: RootBound | None = None
@@ -94,6 +100,8 @@ class Proof:
         """
         with one_blas_thread():
             for phase in phases:
+                if self.incumbent.infeasible:
+                    return
                 found = self.incumbent.best is not None
                 if found and (self.incumbent.proven or self.incumbent.clock.over):
                     return

@@ -10,7 +10,7 @@ import numpy as np
 from qpopt.control.events import Event, Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
-from qpopt.errors import SolverFailure
+from qpopt.errors import InfeasibleInstance, SolverFailure
 from qpopt.models.compact import compact_sizes
 from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import Indices, Subproblem, restricted
@@ -48,10 +48,16 @@ def hand_over(
         Gets what the solver says, which nothing shows.
     """
     features = np.union1d(part.free, part.included)
+    # Columns that stand for a demand are no features.
+    features = features[features < incumbent.instance.n_features]
     nothing = not 0 < part.n_select <= part.n_free
     if nothing or len(features) * (1 + part.n_classes) > most_variables:
         return False
-    instance = restricted(incumbent.instance, features, part.included)
+    try:
+        instance = restricted(incumbent.instance, features, np.intersect1d(part.included, features))
+    except InfeasibleInstance:
+        incumbent.tighten(incumbent.objective)
+        return True
     if compact_sizes(instance)[-1].variables > most_variables:
         return False
 
@@ -66,8 +72,10 @@ def hand_over(
         incumbent.enter(Phase.MIP, str(error))
         inner.bound = inf
     if inner.best is not None:
+        if instance.demands:
+            incumbent.offer(Candidate(features[inner.best.selection], inner.best.assignment))
         incumbent.judge(features[inner.best.selection])
-    bound = max(inner.bound, incumbent.objective)
+    bound = max(-inf if inner.infeasible else inner.bound, incumbent.objective)
     if record is not None and isfinite(bound):
         record.claim_that(SOLVER, bound)
     incumbent.tighten(bound)

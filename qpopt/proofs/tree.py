@@ -85,7 +85,8 @@ class Tree:
         if not self._small(node, FEW_SELECTIONS):
             node.improve(incumbent.objective, ROUNDS_PER_NODE, stop)
             if not node.empty:
-                incumbent.judge(node.rounded())
+                last = node.decided is not None and node.bound > incumbent.objective
+                (incumbent.settle if last else incumbent.judge)(node.rounded())
         if node.bound > incumbent.objective and self._small(node, self.most_selections):
             self._enumerate(node)
         if node.bound <= incumbent.objective or node.decided is not None or node.empty:

@@ -28,6 +28,7 @@ from qpopt.cuts.families import Family, family_cut
 from qpopt.cuts.family_search import FamilyParams, FamilySearch
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
+from qpopt.cuts.pairs import best_of_pair
 from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
 from qpopt.relaxations.feature_bounds import FeatureBounds, linear_bounds
@@ -229,6 +230,8 @@ class LinearRelaxation:
         share = shares(self._columns.order, weight, k)
         for group in crowded_groups(share, weight, k, self._params.overlap):
             yield self._cut(best_overlap(self._similarity, group, weight, k))
+        for pair in self.sub.alike:
+            yield self._cut(best_of_pair(self._similarity, pair, weight, k))
 
     def _family_cuts(self) -> Iterator[LinearCut]:
         """Yield cuts on families of such groups that say more than z does."""

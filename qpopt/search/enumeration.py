@@ -179,7 +179,7 @@ class Enumeration:
             if over():
                 return False
             for selection in self.advance(incumbent.objective, steps):
-                incumbent.judge(selection)
+                incumbent.settle(selection)
         return True
 
 

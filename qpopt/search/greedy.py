@@ -16,6 +16,6 @@ def greedy(instance: Instance, problem: IntegerInstance) -> NDArray[np.int64]:
     Redundancy and bias count in full, uniqueness does not. `problem` is the instance in units.
     """
     selected = np.zeros(instance.n_select, np.int64)
-    selected[: len(instance.include)] = instance.include
-    fill(problem, selected, len(instance.include), problem.allowed, 1, np.ones(1, np.uint64))
+    selected[: len(instance.included)] = instance.included
+    fill(problem, selected, len(instance.included), problem.allowed, 1, np.ones(1, np.uint64))
     return np.sort(selected)

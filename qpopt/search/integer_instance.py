@@ -56,9 +56,9 @@ def in_units(instance: Instance) -> tuple[IntegerInstance, float]:
     unit = largest / LARGEST_SUM if largest > 0 else 1.0
     A = np.rint(instance.A / unit).astype(np.int32)
     fixed = np.zeros(instance.n_features, dtype=bool)
-    fixed[list(instance.include)] = True
+    fixed[list(instance.included)] = True
     allowed = np.ones(instance.n_features, dtype=bool)
-    allowed[list(instance.exclude)] = False
+    allowed[list(instance.excluded)] = False
     # How many features beyond its best a class needs: more where many rows are equal.
     _, counts = np.unique(instance.A, axis=0, return_counts=True)
     further = max(3, -(-2 * int(counts.max()) // instance.n_per_class))

@@ -9,12 +9,11 @@ from numpy.random import SeedSequence
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
-from qpopt.problem import validation
+from qpopt.problem.demands.fulfilment import misfit
 from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
-from qpopt.search.greedy import greedy
-from qpopt.search.integer_instance import in_units
+from qpopt.search.search_view import SearchView
 from qpopt.search.worker import SearchParams, Worker
 
 
@@ -44,21 +43,23 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
     """
     incumbent.enter(Phase.SEARCH, "searching")
     instance, limits = incumbent.instance, incumbent.limits
-    problem, unit = in_units(instance)
-    starts = [greedy(instance, problem)]
+    view = SearchView(incumbent)
+    starts = [view.greedy()]
     if incumbent.best is not None:
-        starts.insert(0, incumbent.best.selection)
+        starts.insert(0, view.columns(incumbent.best.selection))
     hint = np.array(instance.hint, dtype=np.int64)
-    if not validation.misfit(instance, hint):
-        starts.append(hint)
+    if not misfit(instance, hint):
+        starts.append(view.columns(hint))
     for selection in starts:
         if incumbent.best is None or not incumbent.clock.over:
             incumbent.judge(selection)
     if n_selections(subproblem(instance)) == 1:
+        incumbent.settle(starts[0])
         return True
+    view.renew()
     n_workers = limits.threads or 1
     first, *others = (
-        Worker(problem, unit, incumbent, budget, seed, params, sharing=n_workers > 1)
+        Worker(view, incumbent, budget, seed, params, sharing=n_workers > 1)
         for seed in SeedSequence(limits.seed).spawn(n_workers)
     )
     first.starts = starts

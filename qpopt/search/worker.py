@@ -14,6 +14,7 @@ from qpopt.kernels.tabu import tabu_search
 from qpopt.search.budget import Budget
 from qpopt.search.integer_instance import IntegerInstance
 from qpopt.search.population import Population, PopulationParams
+from qpopt.search.search_view import SearchView
 from qpopt.search.swap_state import new_state
 from qpopt.search.tabu_memory import NEVER, TabuParams, forget, new_auction, new_memory
 
@@ -61,8 +62,8 @@ class Worker:
 
     Parameters
     ----------
-    problem, unit
-        The instance in whole units, and the size of a unit.
+    view
+        The instance in whole units.
     incumbent
         Judges selections and keeps the best one, shared with other workers.
     budget
@@ -82,8 +83,7 @@ class Worker:
 
     def __init__(
         self,
-        problem: IntegerInstance,
-        unit: float,
+        view: SearchView,
         incumbent: Incumbent,
         budget: Budget,
         seed: SeedSequence,
@@ -91,9 +91,9 @@ class Worker:
         *,
         sharing: bool = False,
     ) -> None:
-        n_select = self.n_select = incumbent.instance.n_select
-        self.problem = problem
-        self.unit = unit
+        n_select = self.n_select = view.n_select
+        self.view = view
+        self.problem, self.unit = problem, _ = view.current
         self.incumbent = incumbent
         self.budget = budget
         self.rng = np.random.default_rng(seed)
@@ -115,6 +115,8 @@ class Worker:
         while not self.budget.done:
             if self.population.failures >= self.params.most_failures:
                 self.population.clear()
+            self.view.renew()
+            self.problem, self.unit = self.view.current
             self.climb(self.next_start())
 
     def next_start(self) -> NDArray[np.int64]:
@@ -138,7 +140,8 @@ class Worker:
         """Take the incumbent in if another worker's is better than all members."""
         members, best = self.population.members, self.incumbent.best
         if members and best is not None and self.incumbent.objective > members[0][0]:
-            self.population.add(self.incumbent.judge(best.selection), best.selection)
+            objective = self.incumbent.judge(best.selection)
+            self.population.add(objective, self.view.columns(best.selection))
 
     def climb(self, start: NDArray[np.int64]) -> None:
         """Run one tabu search and judge the best selections it met."""
@@ -155,7 +158,8 @@ class Worker:
             self.budget.made(made, allotted)
             if self.memory.idle[0] >= self.patience:
                 break
-            if self.memory.kept.max() * self.unit > self.incumbent.objective:
+            better = self.memory.kept.max() * self.unit > self.incumbent.objective
+            if better and not self.view.slow_to_judge:
                 self.incumbent.judge(self.memory.kept_selected[self.memory.kept.argmax()])
         self._judge_kept()
 

@@ -60,7 +60,7 @@ def solve_lazily(
         result = _solve(model, solver, incumbent, separate if native else None)
         cuts = None
         if result.x is not None:
-            incumbent.offer_values(model.block("s", result.x))
+            offer_point(incumbent, model, result.x)
             cuts = separate(np.rint(result.x)) if separate is not None else None
         incumbent.tighten(result.bound)
         rounds.append(
@@ -84,13 +84,13 @@ def _solve(
 
     def on_progress(x: NDArray[np.float64] | None, bound: float | None) -> None:
         if x is not None:
-            incumbent.offer_values(model.block("s", x))
+            offer_point(incumbent, model, x)
         incumbent.tighten(bound)
 
     def lazy(x: NDArray[np.float64]) -> Rows | None:
         assert separate is not None
         # The solver will not keep a solution that breaks something, so it is repaired here.
-        incumbent.offer_values(model.block("s", x))
+        offer_point(incumbent, model, x)
         return separate(np.rint(x))
 
     limits = replace(incumbent.clock.share(), gap=incumbent.model_gap)
@@ -99,12 +99,26 @@ def _solve(
     return solve_for(incumbent, solver, model, request)
 
 
+def offer_point(incumbent: Incumbent, model: CompiledModel, x: NDArray[np.float64]) -> None:
+    """Offer what a point of the model says: its selection, with demands also its assignment."""
+    s = model.block("s", x)
+    if incumbent.instance.demands:
+        assigned = np.rint(model.block("w", x))
+        if "v" in model.blocks:
+            assigned = assigned - np.rint(model.block("v", x))
+        incumbent.offer_assigned(s, assigned)
+    else:
+        incumbent.offer_values(s)
+
+
 def solve_for(
     incumbent: Incumbent, solver: Solver, model: CompiledModel, request: SolverRequest
 ) -> SolverResult:
-    """Solve a model that has a solution; the incumbent notes an interruption."""
+    """Solve a model; the incumbent notes an interruption, and where demands leave no solution."""
     result = solver.solve(model, request)
-    if result.status is Status.INFEASIBLE:
+    if result.status is Status.INFEASIBLE and incumbent.instance.demands and not incumbent.best:
+        incumbent.infeasible = True
+    elif result.status is Status.INFEASIBLE:
         raise SolverFailure(
             f"{solver.name} says that the model is infeasible, which cannot be; try another solver."
         )

@@ -184,8 +184,8 @@ def examine(instance: Instance, certificate: Certificate) -> Examination:
 
 def whole(instance: Instance) -> PartOfProof:
     """Return all selections, of which nothing is proven."""
-    included = frozenset(instance.include)
-    free = frozenset(range(instance.n_features)) - included - set(instance.exclude)
+    included = frozenset(instance.included)
+    free = frozenset(range(instance.n_features)) - included - set(instance.excluded)
     return PartOfProof(included, free)
 
 

@@ -10,28 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import fsum, inf, ulp
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.progress import following
 from qpopt.errors import InvalidCertificate
+from qpopt.problem.constraints import Average
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import Solution, Status, TracePoint
 from qpopt.problem.tolerances import OPTIMAL_GAP, ROUNDING
 from qpopt.verification.certificate_check import Checked, checked
+from qpopt.verification.demand_check import (
+    Classes,
+    ClassFeatures,
+    Violation,
+    class_features,
+    demand_violations,
+    size_violations,
+    terms_of,
+)
 
 if TYPE_CHECKING:
     from qpopt.proofs.certificate import Certificate
 
 LEAST_TERM = 1e-280
 """Where all terms are 0, the check of a certificate still rounds up to more than 0."""
-
-
-class Violation(NamedTuple):
-    """One way in which a solution is wrong: a short code and a sentence."""
-
-    code: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,9 @@ def verify(
     -------
     Verification
         All violations, each with a code: `fingerprint`, `status`, `selection`, `include`,
-        `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`,
-        `certificate`.
+        `exclude`, `assignment`, `duplicate`, `objective`, `bound`, `trace`, `certificate`, and
+        the name of every demand that is broken: `forbidden`, `required`, `classes_per_feature`,
+        `pairs`, `max_shared`, `budget`, `negative`.
 
     Examples
     --------
@@ -145,12 +149,14 @@ def _checked(
     objective, size = None, 0.0
     if solution.selection is not None and solution.assignment is not None:
         selected = [int(d) for d in solution.selection]
-        rows = [[int(j) for j in row.nonzero()[0]] for row in solution.assignment]
+        classes = class_features(selected, solution.assignment.tolist())
         violations += _selection_violations(instance, selected)
-        violations += _assignment_violations(instance, rows)
+        violations += _assignment_violations(instance, classes)
+        violations += demand_violations(instance, selected, classes)
         # Only where all indices exist can Z be computed.
-        if len(rows) == instance.n_classes and all(0 <= d < instance.n_features for d in selected):
-            terms = _terms(instance, selected, rows)
+        known = all(0 <= d < instance.n_features for d in selected)
+        if known and len(classes) == instance.n_classes:
+            terms = terms_of(instance, selected, classes)
             objective, size = fsum(terms), fsum(map(abs, terms))
             violations += _value_violations(instance, solution, objective, size, tolerance)
     outcome = Verification(tuple(violations), objective, solution.bound)
@@ -208,7 +214,8 @@ def _claim_violations(instance: Instance, solution: Solution) -> Iterator[Violat
     for wrong, what in (
         (status in ("optimal", "feasible") and not solution.found, "there is no solution"),
         (status == "no_solution" and solution.found, "there is a solution"),
-        (status == "infeasible", "every instance has a solution"),
+        (status == "infeasible" and solution.found, "there is a solution"),
+        (status == "infeasible" and not instance.demands, "every such instance has a solution"),
         (status == "optimal" and solution.bound is None, "there is no bound"),
     ):
         if wrong:
@@ -229,28 +236,16 @@ def _selection_violations(instance: Instance, selected: list[int]) -> Iterator[V
             yield Violation("include", f"feature {d} must be selected and is not.")
 
 
-def _assignment_violations(instance: Instance, rows: list[list[int]]) -> Iterator[Violation]:
-    if len(rows) != instance.n_classes:
-        message = f"the assignment has {len(rows)} classes instead of {instance.n_classes}."
+def _assignment_violations(instance: Instance, classes: Classes) -> Iterator[Violation]:
+    if len(classes) != instance.n_classes:
+        message = f"the assignment has {len(classes)} classes instead of {instance.n_classes}."
         yield Violation("assignment", message)
-    first_with: dict[tuple[int, ...], int] = {}
-    for c, row in enumerate(rows):
-        if len(row) != instance.n_per_class:
-            message = f"class {c} has {len(row)} features instead of {instance.n_per_class}."
-            yield Violation("assignment", message)
-        other = first_with.setdefault(tuple(row), c)
+    yield from size_violations(instance, classes)
+    first_with: dict[ClassFeatures, int] = {}
+    for c, features in enumerate(classes):
+        other = first_with.setdefault(features, c)
         if other != c:
             yield Violation("duplicate", f"classes {other} and {c} have the same features.")
-
-
-def _terms(instance: Instance, selected: list[int], rows: list[list[int]]) -> list[float]:
-    """Return everything that Z is the sum of."""
-    terms = [float(instance.b[d]) for d in selected]
-    for c, row in enumerate(rows):
-        terms += [float(instance.A[c, selected[j]]) for j in row]
-    for i, d in enumerate(selected):
-        terms += [-float(instance.R[d, e]) for e in selected[i + 1 :]]
-    return terms
 
 
 def _value_violations(
@@ -283,7 +278,16 @@ def _largest_terms(instance: Instance) -> float:
     """Return what the terms of Z add up to at the most; what is excluded makes no term."""
     allowed = [d for d in range(instance.n_features) if d not in instance.exclude]
     rows = instance.A[:, allowed].tolist()
-    largest: float = instance.n_per_class * fsum(max(map(abs, row)) for row in rows)
+    budget = instance.demands.budget
+    sizes = [instance.n_per_class] * instance.n_classes
+    if isinstance(budget, Average):
+        sizes = [budget.most or instance.n_select] * instance.n_classes
+    elif budget is not None:
+        sizes = list(budget)
+    each = zip(sizes, rows, strict=True)
+    largest = fsum(size * max(map(abs, row)) for size, row in each)
+    if instance.demands.negative is not None:
+        largest *= max(1.0, instance.demands.negative[1])
     largest += instance.n_select * max(map(abs, instance.b[allowed].tolist()))
     # Where there is no other term, those of redundancy are what is large.
     pairs = instance.R[allowed][:, allowed].tolist()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt import Instance, Solution, solve
+from qpopt import Instance, InvalidArgument, Solution, solve
 
 
 def random_assignment(instance: Instance, seed: int = 0) -> Solution:
@@ -19,7 +21,17 @@ def random_assignment(instance: Instance, seed: int = 0) -> Solution:
         Gives the counts, and the features that must and must not be selected.
     seed
         Fixes the choice.
+
+    Raises
+    ------
+    InvalidArgument
+        If the instance states demands: what chance assigns does not meet them.
     """
+    if instance.demands:
+        raise InvalidArgument(
+            f"A random assignment does not meet demands, and the instance states "
+            f"{instance.demands}; leave them out."
+        )
     chance = np.random.default_rng(seed)
     selection = _selection(instance, chance)
     assignment = np.zeros((instance.n_classes, len(selection)), dtype=bool)
@@ -50,6 +62,7 @@ def random_selection(instance: Instance, seed: int = 0) -> Solution:
         instance.n_select,
         instance.n_per_class,
         include=selection.tolist(),
+        **instance.demands.arguments(),
     )
     # Nothing is left to choose but the assignment, which every method finds at once.
     assignment = solve(fixed, method="search", seed=seed, progress=False).assignment
@@ -59,17 +72,17 @@ def random_selection(instance: Instance, seed: int = 0) -> Solution:
 
 def _selection(instance: Instance, chance: np.random.Generator) -> NDArray[np.int64]:
     """Return random features; those that are alike in all classes only where others run out."""
-    fixed = {*instance.include, *instance.exclude}
+    fixed = {*instance.included, *instance.excluded}
     free = [d for d in chance.permutation(instance.n_features).tolist() if d not in fixed]
     free.sort(key=lambda d: not instance.A[:, d].any())
-    chosen = [*instance.include, *free[: instance.n_select - len(instance.include)]]
+    chosen = [*instance.included, *free[: instance.n_select - len(instance.included)]]
     return np.array(sorted(chosen), dtype=np.int64)
 
 
 def _solution(
     instance: Instance,
     selection: NDArray[np.int64],
-    assignment: NDArray[np.bool_],
+    assignment: NDArray[Any],
     method: str,
     seed: int,
 ) -> Solution:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 import torch.nn.functional as F
 from numpy.typing import ArrayLike
@@ -29,8 +27,6 @@ class WeightedHead(SparseHead):
         Whether mean and standard deviation are trained with the network.
     """
 
-    adds_up: ClassVar[bool] = False
-
     weights: Tensor
     bias: Tensor
 
@@ -55,6 +51,11 @@ class WeightedHead(SparseHead):
                 value = getattr(self, name)
                 delattr(self, name)
                 self.register_parameter(name, nn.Parameter(value))
+
+    @property
+    def adds_up(self) -> bool:
+        """False: it weighs features."""
+        return False
 
     @property
     def weight(self) -> Tensor:

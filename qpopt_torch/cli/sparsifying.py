@@ -126,13 +126,19 @@ def sparsify_command(
     common.console.print(f"saved in {out}{shown}", soft_wrap=True)
 
 
+def _sizes(sparse: SparseClassifier) -> str:
+    """Return how many features a class has."""
+    sizes = (sparse.assignment != 0).sum(axis=1)
+    return f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+
+
 def summary(sparse: SparseClassifier) -> Table:
     """Return what was measured of the dense and of the sparse model, side by side."""
     dense, after = (sparse.metrics[name].percent() for name in ("dense", "sparse"))
     table = Table("", "dense", "sparse")
     rows: dict[str, tuple[Any, Any]] = {
         "features": (sparse.head.n_features, len(sparse.selection)),
-        "features per class": (sparse.head.n_features, int(sparse.assignment[0].sum())),
+        "features per class": (sparse.head.n_features, _sizes(sparse)),
     }
     for key, value in after.items():
         if value is not None:

@@ -12,8 +12,11 @@ from qpopt import InvalidArgument
 from qpopt.control.limits import TIME_LIMIT
 from qpopt_torch.cli import options as common
 from qpopt_torch.cli.sparsifying import TrainingKind, settings_of, summary
+from qpopt_torch.data.class_names import class_number
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.errors import ModelError
 from qpopt_torch.pipeline.steering import steer
+from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import CONFIG
 from qpopt_torch.studio.launch import open_studio
 
@@ -24,6 +27,18 @@ def steer_command(
     out: Annotated[Path, typer.Option(help="Folder for the new model.")],
     include: Annotated[list[str], typer.Option(help="Features to select, as 3 or 3,8.")] = [],  # noqa: B006
     exclude: Annotated[list[str], typer.Option(help="Features not to select.")] = [],  # noqa: B006
+    forbid: Annotated[
+        list[str],
+        typer.Option(metavar="CLASS:FEATURE", help="A class must not use a feature; repeatable."),
+    ] = [],  # noqa: B006
+    require: Annotated[
+        list[str],
+        typer.Option(metavar="CLASS:FEATURE", help="A class must use a feature; repeatable."),
+    ] = [],  # noqa: B006
+    pair: Annotated[
+        list[str],
+        typer.Option(metavar="CLASS:CLASS", help="Two classes that differ in one feature."),
+    ] = [],  # noqa: B006
     n_select: Annotated[int | None, typer.Option(min=1, help="Another number of features.")] = None,
     n_per_class: Annotated[
         int | None, typer.Option(min=1, help="Another number of features of a class.")
@@ -56,6 +71,11 @@ def steer_command(
         "exclude": common.numbers(exclude, "--exclude"),
     }
     sparse = common.opened_model(directory, model, device)
+    demands = {
+        "forbidden": [_class_and_feature(sparse, text, "--forbid") for text in forbid],
+        "required": [_class_and_feature(sparse, text, "--require") for text in require],
+        "pairs": [_two_classes(sparse, text) for text in pair],
+    }
     frozen = sparse.sparse_head.adapter is not None
     kind: TrainingKind = training or ("frozen" if frozen else "full")
     settings = settings_of(kind, epochs=epochs, lr=lr, seed=seed)
@@ -80,7 +100,7 @@ def steer_command(
         val_loader=test,
         statistics_loader=plain,
         training=settings,
-        prepare={"bias": bias},
+        prepare={"bias": bias, **{name: given for name, given in demands.items() if given}},
         solve={"time_limit": time_limit, "seed": seed},
         out=out,
         progress=not quiet,
@@ -93,6 +113,33 @@ def steer_command(
     )
     common.console.print(f"newly selected: {', '.join(map(str, new)) or 'none'}", soft_wrap=True)
     common.console.print(f"saved in {out}", soft_wrap=True)
+
+
+def _class_and_feature(sparse: SparseClassifier, text: str, option: str) -> tuple[int, int]:
+    """Read a class, by number or name, and a feature."""
+    name, colon, feature = text.rpartition(":")
+    if not colon or not feature.isdecimal():
+        raise InvalidArgument(f"{option} takes CLASS:FEATURE, such as 3:12, not {text!r}.")
+    return _class(sparse, name), int(feature)
+
+
+def _two_classes(sparse: SparseClassifier, text: str) -> tuple[int, int]:
+    """Read two classes by number or name; names may hold colons themselves."""
+    parts = text.split(":")
+    for place in range(1, len(parts)):
+        names = ":".join(parts[:place]), ":".join(parts[place:])
+        try:
+            first, second = (_class(sparse, name) for name in names)
+        except ModelError:
+            continue
+        return first, second
+    raise InvalidArgument(f"--pair takes two classes, such as 3:7, not {text!r}.")
+
+
+def _class(sparse: SparseClassifier, name: str) -> int:
+    known = sparse.class_names or ()
+    given = int(name) if name.isdecimal() and name not in known else name
+    return class_number(given, sparse.head.n_classes, known)
 
 
 def studio_command(

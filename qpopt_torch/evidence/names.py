@@ -37,8 +37,8 @@ class Names:
     ) -> None:
         if not model.sparse_head.adds_up:
             raise ModelError(
-                "Explanations and reports add features up, but this model weighs them; evaluate "
-                "measures it."
+                f"Explanations and reports add features up, but this model {_other(model)}; "
+                "evaluate measures it."
             )
         n_classes = model.head.n_classes
         data = getattr(loader, "dataset", None)
@@ -73,3 +73,12 @@ class Names:
             return self.selection.index(int(d))
         shown = ", ".join(map(str, self.selection))
         raise ModelError(f"Feature {d!r} is not selected; the selected features are {shown}.")
+
+
+def _other(model: SparseClassifier) -> str:
+    """Say why the logits of a model are not plain sums of features."""
+    if (model.assignment < 0).any():
+        return "has features that must be absent (negative)"
+    if model.sparse_head.class_bias is not None:
+        return "adds a class bias, as budgets differ (head={'class_bias': 0} leaves it out)"
+    return "weighs them"

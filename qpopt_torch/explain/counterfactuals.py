@@ -23,6 +23,8 @@ LISTED = 5
 """How many single features are listed."""
 SAME = 1e-9
 """Pairs whose changes differ by less count as equally small."""
+LEVEL = 1e-5
+"""Sums that differ by less are the same: so far the rounding of a network goes."""
 
 
 class Reach(IntEnum):
@@ -88,6 +90,11 @@ class Change:
     ways: tuple[tuple[Move, ...], ...]
     n_more: int = 0
     idle: tuple[int, ...] = ()
+
+    @property
+    def level(self) -> bool:
+        """Whether the sums are the same, so that nothing decides between the two classes."""
+        return abs(self.lead) < LEVEL
 
 
 def change_to(

@@ -151,9 +151,9 @@ class Decision(Explanation):
         """Say what would have to change for one rival."""
         features, classes = self.names.features, self.names.classes
         lead = self.sums[0].shown[0] - self._total(change.rival)
+        where = "level with" if change.level else f"{lead / 100:.2f} behind"
         begin = (
-            f"{classes[change.rival]} is {lead / 100:.2f} behind "
-            f"{classes[self.sums[0].number]} and would win with "
+            f"{classes[change.rival]} is {where} {classes[self.sums[0].number]} and would win with "
         )
         if not change.ways:
             return f"{begin}no change of one or two features."

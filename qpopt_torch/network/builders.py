@@ -67,8 +67,8 @@ def build(name: str, n_classes: int, **arguments: Any) -> nn.Module:
         if not isinstance(error, ImportError):
             hint = (
                 " The torchvision installed belongs to another build of torch; install a pair of "
-                "one build, for example pip install torch torchvision --index-url "
-                "https://download.pytorch.org/whl/cpu."
+                "one build, for example pip install --force-reinstall --no-deps torch torchvision "
+                "--index-url https://download.pytorch.org/whl/cpu."
             )
         raise ModelError(
             f"Cannot import {place}: {type(error).__name__}: {error}."

@@ -14,7 +14,7 @@ from torch import nn
 import qpopt
 from qpopt import InfeasibleInstance, InvalidArgument, InvalidInstance, TracePoint
 from qpopt.control import Event, OnEvent, Phase
-from qpopt.preprocessing import check_scales
+from qpopt.preprocessing import HANDED_ON, check_scales
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import first_batch
 from qpopt_torch.errors import check_keywords, shown
@@ -44,7 +44,9 @@ def checked_options(
             raise InvalidArgument(f"{name} must be a mapping of arguments, not {given!r}.")
     preparing, solving = dict(prepare or {}), dict(solve or {})
     head, _ = split_head(head)
-    check_keywords("prepare", preparing, Statistics.instance, qpopt.prepare, without=ELSEWHERE)
+    check_keywords(
+        "prepare", preparing, Statistics.instance, qpopt.prepare, without=ELSEWHERE, also=HANDED_ON
+    )
     check_keywords("solve", solving, qpopt.solve, without=("progress", *own))
     _check_preparing(preparing)
     qpopt.check_solve(**{key: value for key, value in solving.items() if key != "start"})
@@ -67,14 +69,18 @@ def with_finer_maps(
     }
 
 
-def split_relu(head: HeadLike) -> tuple[HeadLike, dict[str, bool]]:
-    """Return what says where the head is, and the `relu` of the one that takes its place."""
-    if not isinstance(head, Mapping) or "relu" not in head:
+def split_kind(head: HeadLike) -> tuple[HeadLike, dict[str, Any]]:
+    """Return what says where the head is, and `relu` and `class_bias` of what takes its place."""
+    if not isinstance(head, Mapping):
         return head, {}
-    rest = {key: value for key, value in head.items() if key != "relu"}
-    if not isinstance(relu := head["relu"], bool):
+    kind = {key: head[key] for key in ("relu", "class_bias") if key in head}
+    if not isinstance(relu := kind.get("relu", False), bool):
         raise InvalidArgument(f"relu must be True or False, not {shown(relu)}.")
-    return rest or None, {"relu": relu}
+    bias = kind.get("class_bias", 0.0)
+    if bias is not None and (isinstance(bias, bool) or not isinstance(bias, int | float)):
+        raise InvalidArgument(f"class_bias must be a number or None, not {shown(bias)}.")
+    rest = {key: value for key, value in head.items() if key not in kind}
+    return (head if not kind else rest or None), kind
 
 
 def checked_wishes(
@@ -118,7 +124,7 @@ def teller(progress: bool | OnEvent) -> Callable[..., None]:
 
 
 def _check_preparing(preparing: Mapping[str, Any]) -> None:
-    scales = ("bias_scale", "redundancy", "epsilon", "seed")
+    scales = ("bias_scale", "redundancy", "epsilon", "seed", "specificity", "neutral")
     check_scales(**{key: preparing[key] for key in scales if key in preparing})
     similarity, bias = preparing.get("similarity", "pearson"), preparing.get("bias", "none")
     if not isinstance(similarity, str) or similarity not in get_args(Similarity):

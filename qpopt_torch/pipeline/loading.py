@@ -76,6 +76,8 @@ def load(directory: AnyPath, model: nn.Module | None = None) -> SparseClassifier
         blank.adapter = Adapter(
             every, every, selection, hidden=hidden, relu=config.get("adapter_relu", False)
         )
+    if (bias := state.get(f"{head.name}.class_bias")) is not None:
+        blank.register_buffer("class_bias", bias.clone())
     core = _built(config, folder, head.n_classes) if model is None else unwrap(model)
     if (finer := config.get("finer_maps", [])) and not hasattr(core, "finer_maps"):
         core = deepcopy(core)

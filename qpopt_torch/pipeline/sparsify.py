@@ -13,7 +13,7 @@ import qpopt
 from qpopt import Instance, Solution
 from qpopt.control import OnEvent, Phase
 from qpopt.io import AnyPath
-from qpopt.preprocessing import check_counts, sharing_advice
+from qpopt.preprocessing import check_counts
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
@@ -29,12 +29,13 @@ from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     checked_options,
     checked_wishes,
-    split_relu,
+    split_kind,
     teller,
     with_finer_maps,
 )
 from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.run_folder import CHECKPOINT, PASS, RunFolder, plain_values
+from qpopt_torch.pipeline.sparse_model import advise, sparse_model
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import SOLUTION
 from qpopt_torch.statistics.collect import collect
@@ -143,7 +144,7 @@ def sparsify(
     tell, shown = teller(progress), progress is True
     settings = training_settings(training)
     core = unwrap(model)
-    head, kind = split_relu(head)
+    head, kind = split_kind(head)
     preparing, solving = checked_options(core, prepare, solve, head)
     wanted = checked_wishes(n_select, n_per_class, include, exclude)
     names = checked_class_names(class_names)
@@ -157,7 +158,8 @@ def sparsify(
     found, record = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[
         0
     ]
-    check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted)
+    alike = preparing.get("budget") is None and preparing.get("negative") is None
+    check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted, alike=alike)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)
     received: list[tuple[Tensor, Tensor]] | None = (
@@ -181,8 +183,8 @@ def sparsify(
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
     solving["progress"] = progress
     solution = ranks.on_first(lambda: _solution(instance, folder, solving))
-    sparse = SparseClassifier.from_solution(core, solution, statistics, **kind)
-    _advise(instance, sparse)
+    sparse = sparse_model(core, solution, statistics, plain, kind, progress=shown)
+    advise(instance, sparse)
 
     def epoch(record: dict[str, float], step: int) -> None:
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
@@ -237,15 +239,6 @@ def solved(instance: Instance, options: Mapping[str, Any]) -> Solution:
             f"{solution.status}. Give it more time with solve={{'time_limit': …}}."
         )
     return solution
-
-
-def _advise(instance: Instance, sparse: SparseClassifier) -> None:
-    """Say it where few features are shared, unless the counts alone made `prepare` say it."""
-    counts = (instance.n_classes, instance.n_select, instance.n_per_class)
-    n_single = int((sparse.assignment.sum(axis=0) <= 1).sum())
-    advice = sharing_advice(*counts, n_single)
-    if advice and not sharing_advice(*counts) and ranks.is_first():
-        logger.warning("%s", advice)
 
 
 def measure(

@@ -78,7 +78,7 @@ def steer(
         as_dense(model),
         loader,
         n_select=k,
-        n_per_class=int(model.assignment[0].sum()) if n_per_class is None else n_per_class,
+        n_per_class=_size(model) if n_per_class is None else n_per_class,
         statistics_loader=statistics_loader,
         training=settings,
         include=include,
@@ -103,6 +103,11 @@ def steer(
     return sparse
 
 
+def _size(model: SparseClassifier) -> int:
+    """Return how many features a class has, on average where that differs."""
+    return round(float((model.assignment != 0).sum(axis=1).mean()))
+
+
 def as_dense(model: SparseClassifier) -> nn.Module:
     """Return the network of a sparse classifier with a linear head that does what its head does.
 
@@ -113,6 +118,8 @@ def as_dense(model: SparseClassifier) -> nn.Module:
     scaled = (head.assignment / head.std).cpu()
     weight[:, head.selection.cpu()] = scaled
     bias = -(scaled * head.mean.cpu()).sum(1)
+    if head.class_bias is not None:
+        bias = bias + head.class_bias.cpu()
     kinds: dict[int, Any] = {0: nn.Linear, 1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
     size = () if not head.spatial else (1,)
     linear = kinds[head.spatial](model.head.n_features, model.head.n_classes, *size)

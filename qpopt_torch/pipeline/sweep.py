@@ -34,15 +34,16 @@ from qpopt_torch.pipeline.arguments import (
     check_count,
     checked_options,
     checked_wishes,
-    split_relu,
+    split_kind,
     teller,
     with_finer_maps,
 )
 from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.run_folder import SWEEP, RunFolder, plain_values
+from qpopt_torch.pipeline.sparse_model import measured_value
 from qpopt_torch.pipeline.sparsify import solved, statistics_for
 from qpopt_torch.pipeline.sweep_result import Sweep, SweepPoint
-from qpopt_torch.sparse.sparse_head import SparseHead
+from qpopt_torch.sparse.sparse_head import SparseHead, fewer_features
 from qpopt_torch.statistics.statistics import Statistics
 from qpopt_torch.training.adapter_training import train_adapter
 from qpopt_torch.training.features import extract
@@ -113,7 +114,7 @@ def sweep(
         raise TrainingError("sweep works on frozen features: training must be frozen or None.")
     pairs = _pairs(n_select, n_per_class)
     core, names = unwrap(model), checked_class_names(class_names)
-    head, kind = split_relu(head)
+    head, kind = split_kind(head)
     preparing, solving = checked_options(core, prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader
@@ -185,7 +186,7 @@ class _FrozenNetwork:
     loader: Iterable[Any]
     val_loader: Iterable[Any] | None
     training: AdapterTraining | None
-    kind: Mapping[str, bool]
+    kind: Mapping[str, Any]
     progress: bool
 
     @property
@@ -234,6 +235,12 @@ class _FrozenNetwork:
     def _accuracy(self, solution: Solution) -> float:
         scale = self.statistics.mean, self.statistics.std
         head = SparseHead.from_solution(solution, *scale, **self.kind)
+        if self.kind.get("class_bias") is None and fewer_features(head.assignment).any():
+            features, labels = self.train_set
+            with torch.no_grad():
+                values = head.eval().normalise(head.select(features))
+            bias = measured_value(head.assignment, values, labels)
+            head = SparseHead.from_solution(solution, *scale, **{**self.kind, "class_bias": bias})
         if self.training is not None:
             train_adapter(head, *self.train_set, self.training, progress=False)
         features, labels = self.val_set
@@ -259,10 +266,10 @@ def start_from(instance: Instance, done: Sequence[SweepPoint]) -> NDArray[np.int
     while len(chosen) != k:
         values = worth - instance.R[:, chosen].sum(axis=1)
         if len(chosen) > k:
-            free = [d for d in chosen if d not in instance.include]
+            free = [d for d in chosen if d not in instance.included]
             chosen.remove(min(free, key=lambda d: values[d]))
         else:
-            values[[*chosen, *instance.exclude]] = -np.inf
+            values[[*chosen, *instance.excluded]] = -np.inf
             chosen.append(int(values.argmax()))
     return np.array(sorted(chosen), dtype=np.int64)
 

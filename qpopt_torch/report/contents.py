@@ -140,6 +140,7 @@ def described_decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
     entry: dict[str, Any] = {
         "sums": [[total.number, *_shown(total)] for total in found.sums],
         "changes": [_change(found, change) for change in found.changes],
+        "level": [change.rival for change in found.changes if change.level],
     }
     if (wrong := found.misleading) is not None:
         entry["feature"], entry["fired"] = wrong.column, wrong.fired

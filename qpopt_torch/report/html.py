@@ -188,6 +188,7 @@ def described(
         "dense": dense,
         "sharing": sharing(model),
         "adapter": model.sparse_head.adapter,
+        "relu": model.sparse_head.relu,
         "averages": averages(shown),
         "solve": solve_rows(model),
         "settings": setting_rows(model, settings),

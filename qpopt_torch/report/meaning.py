@@ -24,7 +24,7 @@ def feature_meaning(meaning: Meaning | None, column: int) -> dict[str, Any]:
     first, second = alignment.order[column, :2].tolist()
     truth: dict[str, Any] = {
         "aligned": bool(alignment.aligned[column]),
-        "best": [alignment.variant_names[first], _rounded(alignment.best_aurocs[column])],
+        "best": [alignment.variant_names[first], _rounded(alignment.best_aurocs[column], 4)],
         "second": [alignment.variant_names[second], _rounded(alignment.second_aurocs[column])],
     }
     for effect in meaning.effects:

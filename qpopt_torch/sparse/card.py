@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from qpopt.io import replacing
 from qpopt_torch.network.specification import OWN, described
 
@@ -35,7 +37,8 @@ def card(model: SparseClassifier) -> str:
 
 def _overview(model: SparseClassifier) -> Iterator[str]:
     head, n_select = model.head, len(model.selection)
-    n_per_class = int(model.assignment.sum(axis=1).max())
+    sizes = (model.assignment != 0).sum(axis=1)
+    n_per_class = f"{sizes.min()} to {sizes.max()}" if np.ptp(sizes) else f"{sizes[0]}"
     origin = described(model.network)["model"]
     built = not origin.startswith(OWN)
     given = "" if built else ", model"
@@ -91,7 +94,9 @@ def _features(model: SparseClassifier) -> Iterator[str]:
     yield "| class | features |"
     yield "|---|---|"
     for c, name in enumerate(names[:SHOWN]):
-        parts = ", ".join(model.feature_name(d) for d in model.class_features(c))
+        said = [model.feature_name(d) for d in model.class_features(c)]
+        said += [f"not {model.feature_name(d)}" for d in model.absent_features(c)]
+        parts = ", ".join(said)
         yield f"| {_cell(name)} | {_cell(parts)} |"
     if len(names) > SHOWN:
         yield ""

@@ -24,7 +24,7 @@ from qpopt_torch.sparse.card import write_card
 from qpopt_torch.sparse.consistency import check_selection
 from qpopt_torch.sparse.record import Record
 from qpopt_torch.sparse.sets.calibrated import Calibrated
-from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead
+from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead, average_value, fewer_features
 from qpopt_torch.sparse.storage import SOLUTION, made_folder, save_model
 from qpopt_torch.statistics.statistics import Statistics
 
@@ -102,6 +102,7 @@ class SparseClassifier(Calibrated, nn.Module):
         *,
         dropout: float = DROPOUT,
         relu: bool = False,
+        class_bias: float | None = None,
     ) -> SparseClassifier:
         """Build the sparse classifier of a solution.
 
@@ -115,6 +116,11 @@ class SparseClassifier(Calibrated, nn.Module):
             Give the fixed normalisation, the head and the class names.
         dropout, relu
             As in `SparseHead`.
+        class_bias
+            Where classes have different numbers of features, what is added to the logit of a class
+            for each that it has fewer than the average; without it, what a feature adds on average
+            to the logit of a class on its own samples; with `relu` it has to be given. 0 adds
+            nothing.
         """
         if statistics.head is None:
             raise ModelError(
@@ -122,7 +128,10 @@ class SparseClassifier(Calibrated, nn.Module):
                 "collect(model, loader)."
             )
         mean, std, names = statistics.mean, statistics.std, statistics.class_names
-        sparse_head = SparseHead.from_solution(solution, mean, std, dropout=dropout, relu=relu)
+        if class_bias is None:
+            class_bias = average_value(solution, statistics, relu)
+        kind: dict[str, Any] = {"dropout": dropout, "relu": relu, "class_bias": class_bias}
+        sparse_head = SparseHead.from_solution(solution, mean, std, **kind)
         return cls(model, statistics.head, sparse_head, solution=solution, class_names=names)
 
     @property
@@ -138,9 +147,10 @@ class SparseClassifier(Calibrated, nn.Module):
         return self.sparse_head.selection.cpu().numpy()
 
     @property
-    def assignment(self) -> NDArray[np.bool_]:
-        """Boolean, classes × selected features."""
-        return self.sparse_head.assignment.cpu().float().numpy() > 0.5
+    def assignment(self) -> NDArray[Any]:
+        """Classes × selected features: boolean, or int8 with −1 where a feature must be absent."""
+        signs = self.sparse_head.assignment.cpu().float().numpy()
+        return signs.astype(np.int8) if (signs < 0).any() else signs > 0.5
 
     def class_features(self, c: int | str) -> tuple[int, ...]:
         """Return the features, by their indices in the dense model, that make up a class.
@@ -151,7 +161,12 @@ class SparseClassifier(Calibrated, nn.Module):
             The number or the name of the class.
         """
         number = class_number(c, self.head.n_classes, self.class_names or ())
-        return tuple(self.selection[self.assignment[number]].tolist())
+        return tuple(self.selection[self.assignment[number] > 0].tolist())
+
+    def absent_features(self, c: int | str) -> tuple[int, ...]:
+        """Return the features that speak for a class by their absence; mostly there are none."""
+        number = class_number(c, self.head.n_classes, self.class_names or ())
+        return tuple(self.selection[self.assignment.astype(np.int8)[number] < 0].tolist())
 
     @property
     def metrics(self) -> dict[str, Metrics]:
@@ -234,7 +249,8 @@ class SparseClassifier(Calibrated, nn.Module):
         `qpopt_torch.load` reads them.
         """
         head = self.sparse_head
-        check_selection(head.state_dict(), self.head, len(head.selection))
+        uneven = bool(fewer_features(head.assignment).any())
+        check_selection(head.state_dict(), self.head, len(head.selection), uneven=uneven)
         folder = made_folder(directory)
         config = {
             "architecture": type(self.network).__name__,
@@ -251,6 +267,8 @@ class SparseClassifier(Calibrated, nn.Module):
         }
         if head.relu:
             config["relu"] = True
+        if uneven:
+            config["uneven"] = True
         if head.adapter is not None and head.adapter.relu:
             config["adapter_relu"] = True
         if finer := getattr(self.network, "finer_maps", None):

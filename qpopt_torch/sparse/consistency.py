@@ -25,7 +25,7 @@ from qpopt_torch.sparse.record import Record, check_told
 
 SEALED = (
     *("architecture", "head", "n_select", "hidden", "finer_maps", "relu", "adapter_relu"),
-    *("levels", "sets"),
+    *("levels", "sets", "uneven"),
 )
 """What a configuration says of the weights; names may be edited by hand."""
 
@@ -52,7 +52,7 @@ def check_config(config: Mapping[str, Any]) -> Head:
     _require(fine, "hidden", hidden)
     _require(type(dropout) in (int, float) and 0 <= dropout <= 1, "dropout", dropout)
     _require(type(config["solution"]) is bool, "solution", config["solution"])
-    for name in ("relu", "adapter_relu"):
+    for name in ("relu", "adapter_relu", "uneven"):
         _require(type(config.get(name, False)) is bool, name, config.get(name))
     for name in ("architecture", "seal"):
         _require(isinstance(config[name], str), name, config[name])
@@ -68,7 +68,9 @@ def check_config(config: Mapping[str, Any]) -> Head:
     return head
 
 
-def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> None:
+def check_selection(
+    values: Mapping[str, Tensor], head: Head, n_select: int, *, uneven: bool = False
+) -> None:
     """Raise ModelError unless selection, assignment and scales of a sparse head are possible.
 
     Parameters
@@ -79,6 +81,8 @@ def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> 
         The head whose place it takes.
     n_select
         How many features it selects.
+    uneven
+        Whether classes have different numbers of features.
     """
     shapes = {
         "selection": (n_select,),
@@ -86,6 +90,8 @@ def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> 
         "mean": (n_select,),
         "std": (n_select,),
     }
+    if "class_bias" in values:
+        shapes["class_bias"] = (head.n_classes,)
     for name, shape in shapes.items():
         if name not in values or tuple(values[name].shape) != shape:
             raise ModelError(f"the {name} of the sparse head is missing or of another shape.")
@@ -97,10 +103,12 @@ def check_selection(values: Mapping[str, Tensor], head: Head, n_select: int) -> 
         raise ModelError(f"the selection names features beyond the {head.n_features} there are.")
     if (selection.diff() <= 0).any():
         raise ModelError("the selection does not rise.")
-    if not ((assignment == 0) | (assignment == 1)).all():
-        raise ModelError("the assignment holds values other than 0 and 1.")
-    sizes = assignment.sum(1)
-    if not len(sizes) or (sizes != sizes[0]).any() or sizes[0] < 1:
+    if not ((assignment == 0) | (assignment.abs() == 1)).all():
+        raise ModelError("the assignment holds values other than 0, 1 and −1.")
+    sizes = assignment.abs().sum(1)
+    if not len(sizes) or sizes.min() < 1:
+        raise ModelError("a class has no feature.")
+    if bool((sizes != sizes[0]).any()) != uneven:
         raise ModelError("the classes do not have the same number of features.")
     for name, value in values.items():
         if value.is_complex() or not torch.isfinite(value).all():
@@ -150,7 +158,7 @@ def check_network(network: nn.Module, head: Head) -> None:
 
 
 def checked_solution(
-    path: Path, selection: NDArray[np.int64], assignment: NDArray[np.bool_]
+    path: Path, selection: NDArray[np.int64], assignment: NDArray[Any]
 ) -> Solution:
     """Read the solution that a classifier was made from.
 

@@ -74,7 +74,7 @@ def read_model(folder: Path) -> tuple[Mapping[str, Any], Head, dict[str, Tensor]
         if key.startswith(f"{head.name}.")
     }
     with explained(folder):
-        check_selection(own, head, config["n_select"])
+        check_selection(own, head, config["n_select"], uneven=config.get("uneven", False))
         check_adapter(own, head, config["hidden"])
         if seal(config, weights) != config["seal"]:
             raise ModelError(

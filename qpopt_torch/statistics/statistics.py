@@ -237,12 +237,14 @@ class Statistics:
         similarity, bias
             As in the methods of these names.
         options
-            Further arguments of `qpopt.prepare`.
+            Further arguments of `qpopt.prepare`, demands such as `forbidden` among them.
         """
         kind = bias if isinstance(bias, str) else "custom"
         kinds = {"similarity": similarity, "bias": kind, "n_samples": self.n_samples}
         options["provenance"] = {**kinds, **options.get("provenance", {})}
         options.setdefault("class_names", self.class_names)
+        if similarity == "auroc":
+            options.setdefault("neutral", 0.5)
         options |= {"n_select": n_select, "n_per_class": n_per_class}
         return prepare(self.similarity(similarity), self.bias(bias), **options)
 

@@ -193,6 +193,18 @@ class Studio:
                 found = Accuracy(tuple(message["right"]), tuple(message["total"]))
                 self.session.update(number, accuracy=found)
             case "control":
-                self.session.update(number, control=message["control"], running="")
+                self.session.update(number, control=message["control"])
+                self._measure_left()
             case "failed":
                 self.session.update(number, running="", problem=message["message"])
+
+    def _measure_left(self) -> None:
+        """Measure what was left out while something else was asked, the model first."""
+        left = [
+            state.number
+            for state in self.session.states.values()
+            if state.sets and state.accuracy is None and not state.problem
+        ]
+        self.session.tell("measuring" if left else "")
+        if left:
+            self._measure(left[0])

@@ -40,7 +40,7 @@ def small_loader(seed=0, n_batches=3, size=7):
     return batches
 
 
-def small_sparse(seed=0, names=NAMES):
+def small_sparse(seed=0, names=NAMES, *, relu=False):
     """Six of twelve features, two for every class; class 0 and 1 differ in one feature."""
     model = small_network(seed)
     statistics = collect(model, small_loader(), class_names=names, progress=False)
@@ -57,4 +57,4 @@ def small_sparse(seed=0, names=NAMES):
         seed=0,
         trace=[(0.1, 10.0, 20.0), (0.3, 12.5, 14.0), (0.5, 12.5, 13.0)],
     )
-    return SparseClassifier.from_solution(model, solution, statistics).eval()
+    return SparseClassifier.from_solution(model, solution, statistics, relu=relu).eval()

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.studies.models.cut import Behind, Views, first_inputs, kept
 from benchmarks.studies.models.recipe import Recipe
-from benchmarks.studies.models.sources import Sources
+from benchmarks.studies.models.sources import Sources, unbounded
 from benchmarks.studies.models.task import Task, seeded_network
 from qpopt_torch import DrawnBirds, finer_maps
 from qpopt_torch.network.local_network import local_network
@@ -84,6 +84,8 @@ def images(recipe: Recipe, sources: Sources, seed: int, folder: Path) -> Task:
     kinds: dict[str, Any] = {"attributes": sources.known_attributes(plain.class_names)}
     x = first_inputs(DataLoader(plain, 2))
     network = sources.built(len(plain.class_names), x, seed)
+    if recipe.unbounded:
+        unbounded(network, x)
     if sources.from_layer is None:
         network = finer_maps(network, x, recipe.finer) if recipe.finer else network
         return _trained(network, parts, recipe, seed, sources.within(folder), **kinds)
@@ -111,7 +113,6 @@ DATA: Mapping[str, Data] = {
             n_per_class=4,
             dense_lr=2e-2,
             head_lr=5e-2,
-            dense_beta=0.784,
             lr=1.28e-2,
             beta=0.784,
             **SHALLOW,
@@ -140,9 +141,9 @@ DATA: Mapping[str, Data] = {
         lambda given: _named(given.features),
         Recipe(
             bias="none",
-            dense_epochs=20,
+            probe_epochs=20,
+            dense_epochs=0,
             dense_lr=0.0,
-            head_lr=1e-3,
             epochs=30,
             lr=1e-3,
             smoothing=0.1,

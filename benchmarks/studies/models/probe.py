@@ -6,11 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-BATCH = 128
+BATCH, RATE = 128, 1e-3
+"""Samples of a step, and the learning rate unless another is given."""
 
 
 def fit_probe(
-    linear: nn.Linear, features: Tensor, labels: Tensor, *, epochs: int, lr: float, seed: int
+    linear: nn.Linear, features: Tensor, labels: Tensor, *, epochs: int, seed: int, lr: float = RATE
 ) -> None:
     """Fit a linear layer to features, in place.
 

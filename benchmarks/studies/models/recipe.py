@@ -24,12 +24,16 @@ class Recipe:
     similarity, bias, redundancy
         What makes a feature fit a class, and wanted for its own sake, and what two alike ones
         cost, as in `prepare`.
-    dense_epochs, dense_lr, head_lr, dense_beta
-        Of the dense network; with the rate 0 only its head is trained, on what reaches it.
-    epochs, lr, beta
+    probe_epochs
+        Epochs in which the head of the dense network is trained alone, before all of it.
+    dense_epochs, dense_lr, head_lr, dense_beta, dense_smoothing
+        Of the dense network; with the rate 0 it stays as it is, but for its head.
+    epochs, lr, beta, smoothing
         Of every sparse model.
-    smoothing, weight_decay, algorithm, annealing, norms
+    weight_decay, algorithm, annealing, norms, amp
         Of both, as in `FineTuning`.
+    unbounded
+        Whether a ReLU6 that gives the feature maps becomes a ReLU.
     relu, leaking
         Whether features below their mean count as 0, and the share of the training in which they
         still count somewhat.
@@ -50,10 +54,12 @@ class Recipe:
     similarity: str = "pearson"
     bias: str = "locality"
     redundancy: float = 1.0
+    probe_epochs: int = 0
     dense_epochs: int = 12
     dense_lr: float = 5e-4
     head_lr: float = 5e-3
     dense_beta: float = 0.196
+    dense_smoothing: float = 0.0
     epochs: int = 12
     lr: float = 5e-4
     beta: float = 2.0
@@ -62,6 +68,8 @@ class Recipe:
     algorithm: str = "adamw"
     annealing: str = "cosine"
     norms: str = "frozen"
+    amp: str = "auto"
+    unbounded: bool = False
     relu: bool = True
     leaking: float = 0.7
     grounding: float = 0.0
@@ -97,7 +105,8 @@ class Recipe:
     @property
     def before(self) -> str:
         """The values on which the dense network depends, as text."""
-        shared = {"finer": self.finer, "views": self.views, "batch_size": self.batch_size}
+        names = ("finer", "views", "batch_size", "unbounded", "probe_epochs")
+        shared = {name: getattr(self, name) for name in names}
         return json.dumps(shared | asdict(self.dense(0)), sort_keys=True)
 
     def dense(self, seed: int) -> DenseTraining:
@@ -107,6 +116,7 @@ class Recipe:
             lr=self.dense_lr,
             head_lr=self.head_lr,
             beta=self.dense_beta,
+            smoothing=self.dense_smoothing,
             decay_every=max(1, self.dense_epochs // 4),
             **self._shared(seed),
         )
@@ -117,6 +127,7 @@ class Recipe:
             epochs=self.epochs,
             lr=self.lr,
             beta=self.beta,
+            smoothing=self.smoothing,
             decay_every=max(1, self.epochs // 4),
             leaking=self.leaking if self.relu else 0.0,
             grounding=GroundingParams(weight=self.grounding) if self.grounding else None,
@@ -139,6 +150,6 @@ class Recipe:
         )
 
     def _shared(self, seed: int) -> dict[str, Any]:
-        names = ("smoothing", "weight_decay", "algorithm", "annealing", "norms")
+        names = ("weight_decay", "algorithm", "annealing", "norms", "amp")
         shared = {name: getattr(self, name) for name in names}
         return shared | {"grids": "one" if self.finer else "all", "seed": seed}

@@ -124,6 +124,30 @@ class Sources:
             return values, labels, stored["is_train"].astype(bool), names
 
 
+def unbounded(network: nn.Module, x: Tensor) -> None:
+    """Let the feature maps of a network grow beyond 6, in place, if a ReLU6 gives them.
+
+    Parameters
+    ----------
+    network
+        The network.
+    x
+        Inputs of a real batch.
+
+    Raises
+    ------
+    BenchmarkError
+        If no ReLU6 does.
+    """
+    layer = find_head(network, x).layer or ""
+    last = [name for name, _ in network.get_submodule(layer).named_modules()][-1]
+    place = f"{layer}.{last}" if last else layer
+    if not layer or not isinstance(network.get_submodule(place), nn.ReLU6):
+        raise BenchmarkError("unbounded: no ReLU6 gives the feature maps of this network.")
+    parent, _, name = place.rpartition(".")
+    setattr(network.get_submodule(parent), name, nn.ReLU())
+
+
 def readable(name: str) -> str:
     """Return the name of a class without the number and the underscores of its folder."""
     number, point, rest = name.partition(".")

@@ -72,12 +72,12 @@ class Task:
     def begun(self) -> Task:
         """Train the dense network, once, and return the task."""
         folder = made(self._dense)
+        if self.recipe.probe_epochs:
+            self._probed(folder / "probe.safetensors")
         if self.recipe.dense_lr > 0:
             settings = self.recipe.dense(self.seed)
             checkpoint = folder / "dense.pt"
             train_dense(self.dense, self.train, settings, checkpoint=checkpoint, progress=False)
-        else:
-            self._probed(folder / "probe.safetensors")
         self.dense.eval()
         return self
 
@@ -89,8 +89,7 @@ class Task:
         assert isinstance(linear, nn.Linear)
         if not file.exists():
             received = extract(self.dense, self.plain, head, progress=False)
-            effort: dict[str, Any] = {"epochs": self.recipe.dense_epochs, "lr": self.recipe.head_lr}
-            fit_probe(linear, *received, seed=self.seed, **effort)
+            fit_probe(linear, *received, epochs=self.recipe.probe_epochs, seed=self.seed)
             with replacing(file) as stream:
                 stream.write(save(linear.state_dict()))
         linear.load_state_dict(load(file.read_bytes()))

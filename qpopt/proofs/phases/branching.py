@@ -55,8 +55,9 @@ class Branch:
                 Node(proof.instance, *part, _start(root, part), record) for part, record in open_
             ]
             threads = proof.incumbent.limits.threads or 1
-            # A record is written here, step by step.
-            if threads > 1 and proof.recording is None:
+            # A record is written here, step by step, and only here are demands known.
+            alone = proof.recording is not None or bool(proof.incumbent.instance.demands)
+            if threads > 1 and not alone:
                 proof.tree = ParallelTree(proof.incumbent, nodes, n_selections, threads)
             else:
                 proof.tree = Tree(proof.incumbent, nodes, n_selections)

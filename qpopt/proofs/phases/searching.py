@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qpopt.problem.assigning.multipliers import has_multipliers, multipliers_at
+from qpopt.problem.relaxing import relaxed
 from qpopt.problem.subproblem import subproblem
 from qpopt.proofs.driver import Proof
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import n_selections
 from qpopt.search.local_search import search
+from qpopt.search.search_view import SearchView
 
 FEW_SELECTIONS = 10**8
 """Below this, looking at all selections takes no longer than a search."""
@@ -40,3 +43,19 @@ class Search:
                 few = size < FEW_SELECTIONS
                 seconds = min(seconds, params.quick_search if few else params.short_search)
         search(proof.incumbent, Budget(proof.incumbent, seconds=seconds, patience=patience))
+
+
+class Price:
+    """Let what is bounded follow the best solution: what its demands cost there."""
+
+    def __call__(self, proof: Proof) -> None:
+        """Take multipliers at the best solution, or at a greedy one."""
+        instance, incumbent = proof.incumbent.instance, proof.incumbent
+        if not has_multipliers(instance):
+            return
+        if incumbent.best is not None:
+            selection = incumbent.best.selection
+        else:
+            selection = SearchView(incumbent).greedy()
+            selection = selection[selection < instance.n_features]
+        proof.instance = relaxed(instance, multipliers_at(instance, selection))

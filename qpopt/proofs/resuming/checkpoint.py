@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from qpopt.errors import InvalidFile
 from qpopt.io.archive import opened_archive, save_archive
 from qpopt.io.json_values import plain
-from qpopt.problem import validation
 from qpopt.problem.assignment import assign
+from qpopt.problem.demands.fulfilment import misfit
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import Scaling
 from qpopt.problem.solution import Candidate
@@ -119,6 +119,6 @@ def _seal(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
 def _solution(instance: Instance, selection: Indices) -> Candidate | None:
     chosen = np.unique(selection)
     exist = np.isin(chosen, np.arange(instance.n_features)).all()
-    if not exist or validation.misfit(instance, chosen):
+    if not exist or misfit(instance, chosen):
         return None
     return Candidate(chosen, assign(instance.A, chosen, instance.n_per_class))

@@ -43,9 +43,9 @@ function classView(c) {
     h("ul", { class: "parts" }, columns.map((j) => classPart(c, j))),
     h("h3", null, "Nearest classes"),
     near.length ? h("table", { class: "plain" },
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col" }, "In common"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Contrast")))),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col" }, "Shared"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Contrast")))),
       h("tbody", null, near.map(({ other, shared }) => h("tr", null, h("th", { scope: "row" }, classLink(other)),
-        h("td", null, `${shared} of ${columns.length}`),
+        h("td", { class: "few" }, `${shared} of ${columns.length}`),
         h("td", { class: "number" }, h("a", { href: `#/contrast/${c}/${other}`, "aria-label": `Contrast with ${className(other)}` }, "Contrast")))))) : h("p", null, "No other class shares a feature with it."),
     confused.length ? [h("h3", null, "Taken for"), h("ul", { class: "chips" }, confused.map(([, other, count]) =>
       h("li", null, h("a", { href: `#/contrast/${c}/${other}` }, `${className(other)} × ${count}`))))] : null,

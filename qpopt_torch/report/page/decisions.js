@@ -4,7 +4,9 @@ const PAGE = 24;
 function misled(entry) {
   const sample = DATA.samples[entry.sample];
   if (entry.feature === undefined) return null;
-  const value = signed(sample.z[entry.feature]), usual = signed(entry.usual);
+  // As the sum of the class shows it, whose terms are rounded together.
+  const owner = entry.fired ? sample.pred : sample.label, [, , terms] = entry.sums.find(([c]) => c === owner);
+  const value = signed(terms[DATA.assignment[owner].indexOf(entry.feature)]), usual = signed(entry.usual);
   return entry.fired
     ? [featureLink(entry.feature), ` of ${className(sample.pred)} is ${value}; in ${className(sample.label)} it is usually ${usual}.`]
     : [featureLink(entry.feature), ` of ${className(sample.label)} is only ${value}; it is usually ${usual}.`];
@@ -55,7 +57,8 @@ function decisionView(kind, place) {
   return [
     h("a", { class: "back", href: "#/decisions" }, "← All decisions"),
     h("h2", { tabindex: -1 }, className(sample.label), isRight ? "" : h("span", { class: "wrong" }, ` taken for ${className(sample.pred)}`)),
-    h("p", { class: "lede" }, `Sample ${sample.index}. The class with the highest sum wins.`),
+    h("p", { class: "lede" }, `Sample ${sample.index}. The class with the highest sum wins.`,
+      entry.level.length ? [" ", listed(entry.level.map((c) => classLink(c)), " and "), ` ${entry.level.length > 1 ? "are" : "is"} level with `, classLink(sample.pred), ": nothing in this sample decides between them."] : null),
     misled(entry) ? h("p", { class: "callout" }, h("b", null, "What misled: "), misled(entry)) : null,
     h("div", { class: "decision" }, tile(entry.sample, null),
       h("div", { class: "sums" }, sums.map((sum) => sumTable(sum, range, entry.feature, note(sum.class))))),
@@ -64,18 +67,18 @@ function decisionView(kind, place) {
       scrolling("Heat maps of the features of each class", h("table", { class: "grid" }, h("tbody", null, sums.map((sum) => h("tr", null,
         h("th", { scope: "row" }, classLink(sum.class), h("small", null, note(sum.class))),
         DATA.assignment[sum.class].map((j, i) => h("td", null, tile(entry.sample, j, featureLink(j), " ", h("b", null, signed(sum.terms[i]))))))))))] : null,
-    missed.length ? [h("h3", null, "What it would have taken"), missed.map((change) => changeView(sums, change))] : null,
-    others.length ? [h("h3", null, "What would have to change"), others.map((change) => changeView(sums, change))] : null,
+    missed.length ? [h("h3", null, "What it would have taken"), missed.map((change) => changeView(sums, change, entry.level.includes(change[0])))] : null,
+    others.length ? [h("h3", null, "What would have to change"), others.map((change) => changeView(sums, change, entry.level.includes(change[0])))] : null,
     entry.changes.length ? h("p", { class: "note" }, "Each change is by itself, all else as it is, and the class named then has the highest sum of all classes. Numbers are rounded to 0.01 such that every sum adds up, so a feature of two classes may differ by 0.01 between them.") : null,
   ];
 }
 
-const listed = (items) => items.map((item, i) => [i ? (i === items.length - 1 ? " or " : ", ") : "", item]);
+const listed = (items, last = " or ") => items.map((item, i) => [i ? (i === items.length - 1 ? last : ", ") : "", item]);
 
-function changeView(sums, [rival, ways, more, idle]) {
+function changeView(sums, [rival, ways, more, idle], level) {
   const [winner, other] = [sums[0], sums.find((sum) => sum.class === rival)];
   const lead = Math.abs(winner.total - other.total).toFixed(2);
-  const begin = [classLink(rival), ` is ${lead} behind `, classLink(winner.class), ". "];
+  const begin = [classLink(rival), level ? " is level with " : ` is ${lead} behind `, classLink(winner.class), ". "];
   if (!ways.length) return h("div", { class: "change" }, h("p", null, begin, "No change of one or two features would make it win."));
   if (ways[0].length > 1) {
     return h("div", { class: "change" }, h("p", null, begin, "No single feature would make it win; of all pairs, this one needs the smallest changes in sum:"),

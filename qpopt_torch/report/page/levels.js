@@ -17,7 +17,7 @@ function levelsView(entry, terms) {
         h("p", { class: "note" }, `${count}. The level held the true class in ${share.toFixed(1)} % of ${n} samples (${low.toFixed(1)} to ${high.toFixed(1)}).`),
         gone(every.filter((c) => deepest(c) === level - 1))));
   });
-  const ladder = h("ol", { class: "ladder" }, steps);
+  const ladder = h("ol", { class: DATA.grid.length ? "ladder" : "ladder bare" }, steps);
   const status = h("p", { role: "status" }), promise = h("p", { class: "note" }), chosen = h("div", null);
   const output = h("b", { class: "wanted" });
   const choose = (percentage) => {

@@ -1,9 +1,11 @@
 // All classes in the order of a tree, with the features that they use.
 function mapView() {
   const narrow = window.matchMedia("(max-width: 46rem)").matches;
-  const rowHeight = 20, treeWidth = narrow ? 36 : 110, columnWidth = 15, top = 110;
+  const rowHeight = 20, treeWidth = narrow ? 36 : 110, columnWidth = 15;
   const longest = Math.max(...DATA.classes.map((entry) => entry.name.length));
-  const nameWidth = Math.min(narrow ? 150 : 230, 16 + 6.6 * longest), left = treeWidth + nameWidth;
+  const nameWidth = Math.min(narrow ? 150 : 320, 16 + 6.6 * longest), left = treeWidth + nameWidth;
+  const label = (j) => (featureName(j).length > 26 ? `${featureName(j).slice(0, 25)}…` : featureName(j));
+  const top = 24 + 5.2 * Math.max(...DATA.features.map((_, j) => label(j).length));
   const order = DATA.class_order, columns = DATA.feature_order;
   const width = left + columns.length * columnWidth + 60, height = top + order.length * rowHeight + 10;
   const most = Math.floor((nameWidth - 16) / 6.6);
@@ -15,7 +17,7 @@ function mapView() {
     columns.map((j, k) => (has(c, j) ? svg("rect", { class: "cell", x: left + k * columnWidth + 2, y: y(row) - 6, width: columnWidth - 4, height: 12, rx: 2 },
       svg("title", null, `${className(c)} uses ${featureName(j)}`)) : null))));
   const labels = columns.map((j, k) => svg("a", { href: `#/feature/${j}` },
-    svg("text", { class: "column", transform: `translate(${left + k * columnWidth + 10} ${top - 6}) rotate(-60)` }, featureName(j).length > 18 ? `${featureName(j).slice(0, 17)}…` : featureName(j))));
+    svg("text", { class: "column", transform: `translate(${left + k * columnWidth + 10} ${top - 6}) rotate(-60)` }, label(j))));
   const drawing = svg("svg", { class: "map", width, height, viewBox: `0 0 ${width} ${height}` }, branches(order, y, treeWidth), rows, labels);
   const pairs = DATA.pairs.slice(0, 200);
   return [h("h2", { tabindex: -1 }, "Class map"),
@@ -23,7 +25,7 @@ function mapView() {
     scrolling("Tree of the classes and the features that they use", drawing),
     h("h3", null, "Pairs that differ in one feature"),
     pairs.length ? [h("p", { class: "note" }, `${plural(DATA.pairs.length, "pair")} of classes` + (DATA.pairs.length > pairs.length ? `; ${pairs.length} shown` : "")),
-      scrolling("Pairs of classes", h("table", { class: "plain" },
+      scrolling("Pairs of classes", h("table", { class: "plain pairs" },
         h("thead", null, h("tr", null, ["Class", "has", "where", "has", ""].map((text) => h("th", { scope: "col" }, text || h("span", { class: "visually-hidden" }, "Contrast"))))),
         h("tbody", null, pairs.map(([a, b, i, j]) => h("tr", null, h("td", null, classLink(a)), h("td", null, featureLink(i)), h("td", null, classLink(b)), h("td", null, featureLink(j)),
           h("td", { class: "number" }, h("a", { href: `#/contrast/${a}/${b}`, "aria-label": `Contrast ${className(a)} with ${className(b)}` }, "Contrast")))))))] : h("p", null, "There are none: all pairs differ in at least two."),

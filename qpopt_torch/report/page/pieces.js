@@ -65,8 +65,11 @@ function histogram(j, withLegend) {
   const width = 200, height = withLegend ? 80 : 60, step = width / bins;
   const total = feature.users.reduce((a, b, i) => a + b + feature.others[i], 0);
   const binWidth = (feature.high - feature.low) / bins || 1;
-  const density = (x) => feature.modes.reduce((sum, [mean, std, weight]) =>
-    sum + (weight * Math.exp(-0.5 * ((x - mean) / std) ** 2)) / (std * Math.sqrt(2 * Math.PI)), 0) * total * binWidth;
+  // A bar counts what falls into its width: a mode narrower than that is drawn as wide as one.
+  const density = (x) => feature.modes.reduce((sum, [mean, narrow, weight]) => {
+    const std = Math.hypot(narrow, binWidth / Math.sqrt(12));
+    return sum + (weight * Math.exp(-0.5 * ((x - mean) / std) ** 2)) / (std * Math.sqrt(2 * Math.PI));
+  }, 0) * total * binWidth;
   const points = Array.from({ length: 161 }, (_, i) => density(feature.low + (i / 160) * (feature.high - feature.low)));
   // Few samples are of classes that use a feature; the square root of the counts keeps them visible.
   const tallest = Math.sqrt(Math.max(...feature.users.map((n, i) => n + feature.others[i]), ...points, 1));

@@ -95,7 +95,7 @@ class Calibrated:
         model = cast("SparseClassifier", self)
         if LEVELS in known:
             shares = LevelShares.from_dict(known[LEVELS])
-            if len(shares.hits) != int(model.assignment.sum(axis=1).max()) + 1:
+            if len(shares.hits) != int((model.assignment != 0).sum(axis=1).max()) + 1:
                 raise ModelError("what is kept of its levels is of another number of levels.")
             self.keep_calibration(levels=shares)
         if SETS in known:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qpopt import InvalidFile, Solution
+from qpopt import Instance, InvalidFile, Solution
 from tests.qpopt.cli.command_line import run
 
 FULL = Path("/dev/full")
@@ -101,3 +101,27 @@ def test_sigterm_ends_a_solve_like_ctrl_c(capsys, tmp_path, monkeypatch, toy, to
     monkeypatch.setattr("qpopt.cli.solving.solve_instance", ended)
     assert run(capsys, "solve", tmp_path / "i.npz")[0] == 130
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_demands(capsys, tmp_path, toy):
+    path, wished = tmp_path / "i.npz", tmp_path / "wished.npz"
+    toy.save(path)
+    wish = ("--demand", "forbidden=[[0,1]]", "--demand", "classes_per_feature=[1,2]")
+    code, out, _ = run(capsys, "demand", path, wished, *wish)
+    assert (code, "1 forbidden" in out) == (0, True)
+    assert (
+        Instance.load(wished).demands
+        == toy.with_demands(forbidden=[(0, 1)], classes_per_feature=(1, 2)).demands
+    )
+    solved = [
+        json.loads(run(capsys, "solve", *given, "--solver", "highs", "--json")[1])
+        for given in ((wished,), (path, *wish))
+    ]
+    assert solved[0]["class_sets"] == solved[1]["class_sets"]
+    assert 1 not in solved[0]["class_sets"][0]
+    code, out, _ = run(capsys, "info", wished)
+    assert "1 forbidden, 1 to 2 classes per feature" in out
+    code, _, err = run(capsys, "solve", path, "--demand", "forbid=[[0,0]]")
+    assert "no demand 'forbid'; known are forbidden, required" in " ".join(err.split())
+    code, _, err = run(capsys, "demand", path, wished, "--demand", "forbidden")
+    assert "--demand takes NAME=VALUE" in " ".join(err.split())

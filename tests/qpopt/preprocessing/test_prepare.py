@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from qpopt import InfeasibleInstance, InvalidInstance, generate, prepare, redundancy
+from qpopt import Average, InfeasibleInstance, InvalidInstance, generate, prepare, redundancy
 from tests.strategies import raw_similarities
 
 
@@ -194,3 +194,26 @@ def test_few_shared_features_are_named(caplog):
     caplog.clear()
     prepare(A, n_select=6, n_per_class=2)
     assert "Little is shared" not in caplog.text
+
+
+def test_demands_are_handed_on_and_known_early():
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(5, 10))
+    instance = prepare(
+        A, n_select=6, n_per_class=2, required=[(0, 7)], forbidden=[(1, 2)], rho=0.4, name="mine"
+    )
+    assert instance.demands.stated == ("forbidden", "required", "pairs")
+    assert 7 in instance.provenance["clique"]
+    assert instance.name == "mine"
+    with pytest.raises(InfeasibleInstance, match="both required of class 0"):
+        prepare(A, n_select=6, n_per_class=2, required=[(0, 7)], forbidden=[(0, 7)])
+    with pytest.raises(TypeError, match="no argument 'forbid'"):
+        prepare(A, n_select=6, n_per_class=2, forbid=[(0, 7)])
+
+
+def test_similarity_is_scaled_by_all_assignments():
+    """A solution whose entries are all the largest has a similarity of 1000, whatever budgets."""
+    A = np.ones((3, 6)) - np.eye(3, 6)
+    for demands, n_assigned in (({}, 6), ({"budget": [1, 2, 4]}, 7), ({"budget": Average(1)}, 6)):
+        instance = prepare(A, n_select=4, n_per_class=2, epsilon=None, **demands)
+        assert instance.A.max() * n_assigned == pytest.approx(1000)

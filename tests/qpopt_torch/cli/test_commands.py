@@ -146,6 +146,23 @@ def test_steer(made, tmp_path, capsys):
     assert "holds a model; --force replaces it" in capsys.readouterr().err
 
 
+def test_steer_states_demands(made, tmp_path, capsys):
+    data, model = made
+    before = qpopt_torch.load(model)
+    lost, name = before.class_features(0)[0], before.class_names[0]
+    gained = next(d for d in before.selection.tolist() if d not in before.class_features(1))
+    out = tmp_path / "demanded"
+    command = ["steer", str(model), "--data", str(data), "--out", str(out), "--quiet"]
+    command += ["--training", "none", "--time-limit", "20"]
+    assert main([*command, "--forbid", f"{name}:{lost}", "--require", f"1:{gained}"]) == 0
+    after = qpopt_torch.load(out)
+    assert lost not in after.class_features(0)
+    assert gained in after.class_features(1)
+    for wrong in (["--forbid", "7"], ["--require", "nobody:1"], ["--pair", "0"]):
+        assert main([*command, "--force", *wrong]) == BAD_USE
+    assert "--pair takes two classes, such as 3:7" in capsys.readouterr().err
+
+
 def test_studio(made, tmp_path, capsys, monkeypatch):
     images, model = made
     seen = []

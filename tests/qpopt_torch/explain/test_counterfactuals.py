@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.explain import Sample, gather
 from qpopt_torch.explain.counterfactuals import Reach, change_to, reached
@@ -204,3 +205,13 @@ def test_the_summary_has_the_numbers_of_its_sums():
                     assert abs(way[0].shown) == lead
             name = evidence.names.classes[change.rival]
             assert f"{name} is {lead / 100:.2f} behind" in decision.summary()
+
+
+def test_a_class_that_is_level_is_not_behind():
+    """What classes 0 and 1 do not share is 0 in both."""
+    sparse = small_sparse()
+    sample = sample_of([3.0, 0.0, 0.0, 0.0, 1.0, 0.5], sparse.assignment)
+    decision = decision_on(sample, sparse.assignment, Names(sparse))
+    assert [change.level for change in decision.changes] == [True, False]
+    assert "bee is level with ape and would win with" in decision.summary()
+    assert 'dog "&" co is 1.50 behind ape' in decision.summary()

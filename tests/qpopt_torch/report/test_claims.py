@@ -85,6 +85,7 @@ def frozen(kind):
 MODELS = {
     "maps": lambda: (small_sparse(), small_loader(1), small_loader(2)),
     "without maps": without_maps,
+    "on or off": lambda: (small_sparse(relu=True), small_loader(1), small_loader(2)),
     "forty classes": forty_classes,
     "drawn birds": drawn_birds,
     "linear adapter": lambda: frozen("linear"),

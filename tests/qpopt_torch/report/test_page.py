@@ -122,6 +122,23 @@ def test_a_feature_says_how_to_act_on_it(report, open_page):
     assert "exclude=[8]" in text
 
 
+def test_features_that_are_off_and_classes_that_are_level(open_page, tmp_path):
+    """Many values are just 0: a mode without width does not hide the bars, and sums are equal."""
+    path = tmp_path / "report.html"
+    small_sparse(relu=True).report(path, small_loader(1, n_batches=8), progress=False)
+    page = open_page(path)
+    go(page, "feature/0")
+    tops = "bars => Math.min(...bars.map(bar => Number(bar.getAttribute('y'))))"
+    assert page.locator("#panel-features .histogram rect").evaluate_all(tops) < 40
+    n_right = page.evaluate("JSON.parse(document.getElementById('data').textContent).right.length")
+    said = []
+    for place in range(n_right):
+        go(page, f"decision/right/{place}")
+        said.append(page.locator("#panel-decisions").inner_text())
+    assert sum("nothing in this sample decides between them" in text for text in said) > 0
+    assert not any("0.00 behind" in text for text in said)
+
+
 def test_wrong_decisions_name_what_misled(report, open_page):
     page = open_page(report)
     page.get_by_role("tab", name="Decisions").click()

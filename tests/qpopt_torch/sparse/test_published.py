@@ -90,7 +90,7 @@ def test_it_can_be_told_and_saved_as_ours(resnet, state, tmp_path):
         ({"linear.mean": torch.rand(3)}, InvalidFile, "do not fit together"),
         ({"linear.layer.bias": torch.rand(6)}, InvalidFile, "SLDD and Q-SENN"),
         ({"linear.selection": torch.tensor([1, 2, 3, 600])}, InvalidFile, "beyond the 512"),
-        ({"linear.layer.weight": torch.rand(6, 4)}, InvalidFile, "other than 0 and 1"),
+        ({"linear.layer.weight": torch.rand(6, 4)}, InvalidFile, "other than 0, 1"),
         ({"layer4.2.conv1.weight": torch.rand(1)}, ModelError, "unknown to the model"),
         ({"conv1.weight": torch.rand(64, 3, 3, 3)}, ModelError, "of another shape"),
     ],

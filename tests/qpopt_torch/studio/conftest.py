@@ -34,7 +34,7 @@ def opened(tmp_path_factory):
         browser=False,
         preprocess=preprocess,
         reading={"progress": False},
-        params=StudioParams(prove_seconds=3.0),
+        params=StudioParams(prove_seconds=20.0),
     )
     yield studio
     studio.close()

@@ -120,6 +120,22 @@ def test_a_solve_in_the_middle_gives_way_to_the_next(opened):
     assert solved(opened).ended == "optimal"
 
 
+def idle(opened, seconds=60.0):
+    """Wait until nothing goes on, and return the session."""
+    limit = time.monotonic() + seconds
+    while opened.studio.session.running and time.monotonic() < limit:
+        time.sleep(0.05)
+    return opened.studio.session
+
+
+def test_what_was_not_measured_in_time_is_measured_afterwards(opened):
+    session = idle(opened)
+    session.back(0)
+    session.update(0, accuracy=None)
+    assert solved(opened).accuracy is not None
+    assert sum(idle(opened).state(0).accuracy.total) == 21
+
+
 @pytest.mark.parametrize(
     ("path", "body", "headers", "status"),
     [
@@ -142,7 +158,7 @@ def test_a_solve_in_the_middle_gives_way_to_the_next(opened):
     ],
 )
 def test_what_is_wrong_is_refused(opened, path, body, headers, status):
-    before = opened.studio.session.snapshot()
+    before = idle(opened).snapshot()
     answered, content = ask(opened.address, path, body, **headers)
     assert answered == status
     assert b"Traceback" not in content

@@ -21,7 +21,8 @@ SHARES = 25
 """In how many ways a change is shared by the two features of a pair."""
 
 HEAD = re.compile(
-    r"(.+) is ([\d.]+) behind (.+?)\. (It would win with any one of these:|No single feature would "
+    r"(.+) is (?:level with|([\d.]+) behind) (.+?)\. "
+    r"(It would win with any one of these:|No single feature would "
     r"make it win; of all pairs, this one needs the smallest changes in sum:|No change of one or "
     r"two features would make it win\.)"
 )
@@ -48,7 +49,8 @@ def change(claims, said, sample, totals):
         claims.say(False, f"no sums: {said['head']}")
         return rival
     lead = round(100 * (totals[pred] - totals[rival]))
-    claims.say(round(100 * float(found[2])) == lead, said["head"])
+    claims.say(round(100 * float(found[2] or 0)) == lead, said["head"])
+    claims.say((found[2] is None) == level(truth, sample, rival, pred), said["head"])
     ways = [way(claims, text, sample, rival) for text in said["ways"]]
     ways = [moves for moves in ways if moves]
     alone = sufficient(truth, sample, rival)
@@ -64,6 +66,12 @@ def change(claims, said, sample, totals):
     size = sum(abs(by) for moves in ways for _, by in moves) if ways else SIZES[-1]
     claims.say(not smaller_pair(truth, sample, rival, size), f"no smaller pair: {said['ways']}")
     return rival
+
+
+def level(truth, sample, *classes):
+    """Return whether the network gives two classes the same sum, but for its rounding."""
+    first, second = truth.logits(sample, np.zeros(truth.uses.shape[1]))[0, list(classes)]
+    return bool(abs(first - second) < 1e-5)
 
 
 def way(claims, text, sample, rival):
@@ -137,7 +145,7 @@ def move(claims, text, sample):
         within = goal >= end - 0.02 if falls else goal <= end + 0.02
         claims.say(within, f"samples go there: {text}")
     elif mark == "impossible":
-        floor = float(-truth.head.mean[j] / truth.head.std[j])
+        floor = 0.0 if truth.head.relu else float(-truth.head.mean[j] / truth.head.std[j])
         claims.near(numbers(limit)[0], floor, text)
         claims.say(goal <= floor + 0.02 and end > floor - HUNDREDTH, text)
         claims.say(truth.least[j] >= floor - 1e-4, f"no input gives less: {text}")

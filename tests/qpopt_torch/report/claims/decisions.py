@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tests.qpopt_torch.report.claims.counterfactuals import change
+from tests.qpopt_torch.report.claims.counterfactuals import change, level
 from tests.qpopt_torch.report.claims.levels import levels
 from tests.qpopt_torch.report.claims.reading import NUMBER, numbers
 
@@ -70,9 +70,18 @@ def decision(claims, kind, place):
     claims.say((kind == "right") == (label == pred), f"a {kind} decision")
     inside = {text for one in seen["changes"] for text in (one["head"], *one["notes"])}
     inside |= set(levels(claims, seen["levels"], sample))
+
+    def lede(number, named, winner):
+        claims.say(int(number) == sample, "the sample")
+        told = {claims.classes[name] for name in re.split(" and |, ", named or "") if name}
+        shown = {claims.classes[t["caption"]] for t in seen["tables"] if t["kind"] == "sum"}
+        alike = {c for c in shown - {pred} if level(truth, sample, c, pred)}
+        claims.say(told == alike and winner in (None, names[pred]), f"level are {alike}")
+
     patterns = {
-        r"Sample (\d+)\. The class with the highest sum wins\.": lambda i: claims.say(
-            int(i) == sample, "the sample"
+        r"Sample (\d+)\. The class with the highest sum wins\."
+        r"(?: (.+) (?:is|are) level with (.+): nothing in this sample decides between them\.)?": (
+            lede
         ),
         "What misled: (.*)": lambda what: misled(claims, what, sample),
         "Each change is by itself.*|": None,

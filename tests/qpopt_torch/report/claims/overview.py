@@ -59,8 +59,9 @@ def overview(claims):
         if n_train:
             claims.say(int(n_train.replace(",", "")) == len(truth.shown.y), "training samples")
 
-    def unlike(first, n_shown, low, high, which):
+    def unlike(first, nothing_below, n_shown, low, high, which):
         claims.say(bool(first) == bool(adapter), "the units of a mixture")
+        claims.say(bool(nothing_below) == truth.head.relu, "what is below the average")
         claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
         distinct = len({tuple(row) for row in truth.uses})
         said = which == "Two classes never"
@@ -92,7 +93,8 @@ def overview(claims):
         r"samples)?\.": samples,
         r"The score of a class is the sum of the values of its features, nothing else\. A value "
         r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
-        r"Over the ([\d,]+) samples that show the features here, the averages lie between (\S+) "
+        r"deviations above it\.( What is below that average counts as 0\.)? Over the "
+        r"([\d,]+) samples that show the features here, the averages lie between (\S+) "
         r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
         r"Heat maps show where a feature fires\. .* near its maximum\. In an image where the "
         r"feature is weak the whole map is paler, and nothing is left of it at 0\."

@@ -129,17 +129,22 @@ class Truth:
 
     @contextmanager
     def _entry(self, changes):
-        """Keep the features that enter the fixed part of the head, and change them."""
-        entered = []
+        """Keep the features that enter the fixed part of the head, and change them.
+
+        What a head counts as 0 is there at its mean, so that a change is one of what is added up.
+        """
+        entered, relu = [], self.head.relu
 
         def hook(module, inputs, output):
-            entered.append(output.clone())
-            return output + changes
+            entered.append(torch.maximum(output, self.head.mean) if relu else output.clone())
+            return entered[-1] + changes
 
         handle = self.head.dropout.register_forward_hook(hook)
+        self.head.relu = False
         try:
             yield entered
         finally:
+            self.head.relu = relu
             handle.remove()
 
 

@@ -1,0 +1,1 @@
+"""The parts of formulations that the demands of an instance switch on."""
