@@ -66,14 +66,14 @@ def _most(rows_: bytes, thresholds_: bytes, prices_: bytes, claimed: float, k: i
             taken = used[:, d] & (count < k)
             relaxed += np.where(taken, row[d], 0.0)
             count += taken
-    best = claimed - rounding
+    best = low = claimed - rounding
     for number in np.argsort(-relaxed, kind="stable").tolist():
         if relaxed[number] <= best:
             break
         inside = np.flatnonzero(used[number])
         value = _distinct(gains[:, inside], k) - float(prices[inside].sum())
         best = max(best, min(value, float(relaxed[number])))
-    return max(claimed, upper_sum([best, rounding]))
+    return claimed if best == low else max(claimed, upper_sum([best, rounding]))
 
 
 def _distinct(gains: Array, k: int) -> float:
