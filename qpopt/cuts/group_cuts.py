@@ -50,11 +50,6 @@ class Group(NamedTuple):
     family: Family | None = None
     given_family: Family | None = None
 
-    @property
-    def exact(self) -> bool:
-        """Whether everything has been looked at, at least on one side."""
-        return self.family is not None or self.given_family is not None
-
     def renumbered(self, position: Indices, included: Indices) -> Group:
         """Return what it says once features are decided; as for `SplitThresholdCuts`."""
         if self.feature < 0:

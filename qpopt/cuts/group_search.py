@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt.cuts.families import Family
-from qpopt.cuts.family_search import FamilyParams, FamilySearch
 from qpopt.cuts.group_cuts import Group, GroupCut, GroupCuts
 from qpopt.cuts.overlap import OverlapParams, crowded_groups, shares
 from qpopt.cuts.pairs import pair_multipliers
@@ -41,10 +39,6 @@ class GroupSearchParams:
     hope, first_sigma
         By how much the first of these steps want to improve a cut, relative to what it gives, and
         the σ to start from, relative to the largest similarity.
-    families
-        How groups are looked at exactly.
-    most_families, families_per_class
-        How many at once, and in how many of them a class may be.
     """
 
     overlap: OverlapParams = OverlapParams()
@@ -55,9 +49,6 @@ class GroupSearchParams:
     largest_multiplier: float = 1e3
     hope: float = 3e-3
     first_sigma: float = 0.05
-    families: FamilyParams = FamilyParams()
-    most_families: int = 10
-    families_per_class: int = 2
 
 
 class GroupSearch:
@@ -73,8 +64,6 @@ class GroupSearch:
         Makes the cuts of groups.
     params
         How to look.
-    families
-        Looks at groups exactly, and may know some of them from other subproblems.
     """
 
     def __init__(
@@ -83,27 +72,24 @@ class GroupSearch:
         columns: ClassColumns,
         cuts: GroupCuts,
         params: GroupSearchParams = GroupSearchParams(),
-        families: FamilySearch | None = None,
     ) -> None:
         self._sub = sub
         self._columns = columns
         self._cuts = cuts
         self._params = params
         self._alike = frozenset(sub.alike)
-        self.families = families or FamilySearch(params.families)
 
-    def found(self, X: Floats, cuts: SplitThresholdCuts, *, exact: bool = True) -> list[GroupCut]:
+    def found(self, X: Floats, cuts: SplitThresholdCuts) -> list[GroupCut]:
         """Return groups of classes that take nearly the same features at X, each split at its best.
 
         Groups are split on features that `cuts`, those of their single classes, are split on.
-        `exact` tells whether to look at everything that some of them can do.
         """
         k, n = self._sub.n_per_class, self._sub.n_free
         always = np.ones(self._cuts.A.shape[1])
         diagonal = np.clip(np.diagonal(X).astype(np.float64), 0.0, 1.0)
         always[:n] = diagonal
         share = shares(self._columns.order, always, k)
-        found, n_families, uses = [], 0, np.zeros(self._sub.n_classes)
+        found = []
         crowded = crowded_groups(share, always, k, self._params.overlap)
         for classes in [*crowded, *self._sub.alike]:
             candidates = [self._group(classes, [always])]
@@ -114,31 +100,8 @@ class GroupSearch:
             best = min(map(self._cuts.cut, candidates), key=lambda cut: cut.at(X)).group
             i = best.feature
             weights = [always] if i < 0 else _apart(X, diagonal, always, i)
-            cut = self._cuts.cut(self._polished(best, weights))
-            found.append(cut)
-            members, params = list(classes), self._params
-            rare = uses[members].max() < params.families_per_class
-            if exact and rare and n_families < params.most_families:
-                uses[members] += 1
-                n_families += 1
-                if (better := self._exact(cut, weights)) is not None:
-                    found.append(better)
+            found.append(self._cuts.cut(self._polished(best, weights)))
         return found
-
-    def _exact(self, cut: GroupCut, weights: list[Vector]) -> GroupCut | None:
-        """Return a group with what looking at everything says on either side, if that is more."""
-        group, n, A = cut.group, self._sub.n_free, self._cuts.A
-        better: list[tuple[Vector, Family] | None] = []
-        for weight, side in zip(weights, (cut.otherwise, cut.given), strict=False):
-            beat = side.constant + float(side.gains @ weight[:n])
-            better.append(self.families.best(A, self._sub, group.classes, weight, beat))
-        if better[0] is not None:
-            thresholds, family = better[0]
-            group = group._replace(thresholds=thresholds, sigma=0.0, family=family)
-        if group.feature >= 0 and better[1] is not None:
-            thresholds, family = better[1]
-            group = group._replace(given=thresholds, given_sigma=0.0, given_family=family)
-        return None if group is cut.group else self._cuts.cut(group)
 
     def _features(
         self, classes: tuple[int, ...], cuts: SplitThresholdCuts, share: Vector, diagonal: Vector

@@ -30,8 +30,8 @@ class GroupParams:
         How new ones are looked for.
     largest_pool
         How many cuts are kept for later.
-    updates_per_separation, updates_per_families
-        How often the pool is looked at before new cuts, and exact ones, are looked for.
+    updates_per_separation
+        How often the pool is looked at before new cuts are looked for.
     new_per_class
         In how many new groups at once a class may be.
     most_idle
@@ -43,7 +43,6 @@ class GroupParams:
     search: GroupSearchParams = GroupSearchParams()
     largest_pool: int = 300
     updates_per_separation: int = 4
-    updates_per_families: int = 8
     new_per_class: int = 2
     most_idle: int = 6
     sweeps: int = 3
@@ -64,8 +63,6 @@ class Groups:
         Those to start with.
     params
         How cuts are found.
-    before
-        Those of a larger problem, which these continue.
     """
 
     def __init__(
@@ -74,15 +71,12 @@ class Groups:
         columns: ClassColumns,
         groups: Sequence[Group] = (),
         params: GroupParams = GroupParams(),
-        before: Groups | None = None,
     ) -> None:
         self._sub = sub
         cuts = GroupCuts(sub)
-        self._search: GroupSearch = GroupSearch(
-            sub, columns, cuts, params.search, None if before is None else before._search.families
-        )
+        self._search = GroupSearch(sub, columns, cuts, params.search)
         self._params = params
-        self._updates: int = 0 if before is None else before._updates
+        self._updates = 0
         self._pool: list[GroupCut] = []
         self._length: float | None = None
         self._shares: Vector = np.zeros(0)
@@ -129,8 +123,7 @@ class Groups:
             finds what is best.
         """
         if self._updates % self._params.updates_per_separation == 0:
-            exact = self._updates % self._params.updates_per_families == 0
-            self._pool = [*self._pool, *self._search.found(X, splits.cuts, exact=exact)]
+            self._pool = [*self._pool, *self._search.found(X, splits.cuts)]
         self._updates += 1
         idle = np.where(self._shares > 0.0, 0, self._idle + 1)
         waited = dict(zip(map(_key, self._cuts), idle.tolist(), strict=True))

@@ -45,8 +45,6 @@ class Thresholds:
         Cuts to start with; without any, `update` first.
     params
         How cuts are found.
-    before
-        The groups of a larger problem, which these continue.
 
     Attributes
     ----------
@@ -60,10 +58,9 @@ class Thresholds:
         cuts: SplitThresholdCuts | None = None,
         groups: Sequence[Group] = (),
         params: ThresholdParams = ThresholdParams(),
-        before: Groups | None = None,
     ) -> None:
         self.splits = SplitThresholds(sub, cuts, params.splits)
-        self._groups = Groups(sub, self.splits.columns, groups, params.groups, before)
+        self._groups = Groups(sub, self.splits.columns, groups, params.groups)
         self._sub = sub
         self._params = params
 
@@ -130,7 +127,7 @@ class Thresholds:
         """
         cuts = self.splits.cuts.renumbered(position, included)
         groups = [group.renumbered(position, included) for group in self.groups]
-        return Thresholds(sub, cuts, groups, self._params, self._groups)
+        return Thresholds(sub, cuts, groups, self._params)
 
     def copy(self) -> Thresholds:
         """Return cuts that go their own way from here."""

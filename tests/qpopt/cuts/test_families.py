@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpopt import Instance, generate
+from qpopt import Instance
 from qpopt.cuts.families import family_cut, family_of
 from qpopt.cuts.family_search import FamilyParams, FamilySearch
-from qpopt.cuts.group_cuts import Group, GroupCuts
-from qpopt.cuts.group_search import GroupSearch, GroupSearchParams
-from qpopt.cuts.split_thresholds import SplitThresholds, class_columns
+from qpopt.cuts.group_cuts import Group
 from qpopt.problem.subproblem import subproblem
 from tests.brute_force import all_selections
 from tests.qpopt.cuts.test_groups import gain, matrix
@@ -101,20 +99,3 @@ def test_what_is_known_of_a_family_serves_where_features_are_decided():
             values.append(cut.constant + cut.gains @ weight)
         # Its core was chosen where more was open, so it may say more.
         assert values[0] <= values[1] + 1e-5
-
-
-def test_groups_are_looked_at_exactly_and_say_more():
-    sub = subproblem(generate(14, 6, 6, 2, structure="clustered", seed=2))
-    X = np.full((14, 14), 6 * 5 / (14 * 13))
-    np.fill_diagonal(X, 6 / 14)
-    splits, cuts = SplitThresholds(sub), GroupCuts(sub)
-    splits.renew(X)
-    search = GroupSearch(sub, class_columns(sub), cuts, GroupSearchParams(splits=1))
-    plain = search.found(X, splits.cuts, exact=False)
-    found = search.found(X, splits.cuts)
-    assert not any(cut.group.exact for cut in plain)
-    exact = [cut for cut in found if cut.group.exact]
-    assert exact
-    for cut in exact:
-        same = [one.at(X) for one in plain if one.group.classes == cut.group.classes]
-        assert cut.at(X) < min(same) + 1e-9

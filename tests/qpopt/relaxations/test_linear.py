@@ -121,5 +121,5 @@ def test_families_tighten_the_bound_and_a_check_sees_why(seed):
     assert best - 1e-9 <= found < without - 1e-4
     none = np.zeros(0, dtype=np.int64)
     step = relaxations[1].step(Decided(none, none, np.zeros((0, 7))))
-    assert any(group.exact for group in step.groups)
+    assert any(group.family is not None for group in step.groups)
     assert best <= step_bounds(instance, step).value <= found + 1e-8
