@@ -35,6 +35,8 @@ _MODULES = {
     "Specification": "network.specification",
     "Statistics": "statistics.statistics",
     "Sweep": "pipeline.sweep_result",
+    "Table": "data.own.table",
+    "Texts": "data.own.text",
     "TrainingError": "errors",
     "accuracy": "metrics.accuracy",
     "build": "network.builders",
@@ -54,6 +56,9 @@ _MODULES = {
     "steer": "pipeline.steering",
     "sweep": "pipeline.sweep",
     "export_onnx": "sparse.onnx",
+    "to_image": "evidence.showing",
+    "to_table": "evidence.showing",
+    "to_text": "evidence.showing",
     "train_adapter": "training.adapter_training",
     "train_dense": "training.dense",
 }

@@ -1,11 +1,16 @@
 from qpopt_torch import explain as explain
 from qpopt_torch.data.birds.nuisance import Nuisance as Nuisance
 from qpopt_torch.data.drawn_birds import DrawnBirds as DrawnBirds
+from qpopt_torch.data.own.table import Table as Table
+from qpopt_torch.data.own.text import Texts as Texts
 from qpopt_torch.data.preprocessing import Preprocessing as Preprocessing
 from qpopt_torch.errors import LoaderError as LoaderError
 from qpopt_torch.errors import ModelError as ModelError
 from qpopt_torch.errors import TrainingError as TrainingError
 from qpopt_torch.evidence.naming import name_features as name_features
+from qpopt_torch.evidence.showing import to_image as to_image
+from qpopt_torch.evidence.showing import to_table as to_table
+from qpopt_torch.evidence.showing import to_text as to_text
 from qpopt_torch.metrics.accuracy import accuracy as accuracy
 from qpopt_torch.metrics.evaluate import evaluate as evaluate
 from qpopt_torch.metrics.summary import Metrics as Metrics

@@ -85,8 +85,7 @@ class Incumbent:
         # Demands may leave no solution; without them there always is one.
         self.infeasible = False
         self.details: dict[str, Any] = {}
-        self._phase = Phase.START
-        self._note = ""
+        self._phase, self._note = Phase.START, ""
         self._on_event = on_event
         self._trace: list[TracePoint] = []
         self._judged: dict[bytes, float] = {}
@@ -126,6 +125,7 @@ class Incumbent:
                 kept = Candidate(candidate.selection.copy(), candidate.assignment.copy())
                 self.best, self.objective = kept, objective
                 self.improved_at = self.clock.seconds
+                self.clock.better_solution()
                 self._refuse_low_bound()
                 self._record()
         return objective
@@ -210,6 +210,7 @@ class Incumbent:
             if bound is not None and isfinite(bound) and max(bound, self.floor) < self.bound:
                 self.bound = max(bound, self.floor)
                 self._refuse_low_bound()
+                self.clock.better_bound(self.bound, self.objective)
                 self._record()
 
     def run(self, work: Callable[[], None]) -> None:
@@ -238,6 +239,8 @@ class Incumbent:
         elif self.best is None:
             status = Status.NO_SOLUTION
         else:
+            if self.clock.out_of_patience and not self.proven:
+                self.details["stopped"] = "patience"
             optimal = self._within(self.bound, min(self.limits.gap, OPTIMAL_GAP))
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
         seconds, objective, bound = self._point()

@@ -17,6 +17,11 @@ from qpopt.errors import InvalidArgument
 from qpopt.problem.solution import TracePoint
 
 
+def on_terminal() -> bool:
+    """Whether there is a terminal, where live lines and bars are shown."""
+    return Console(stderr=True).is_terminal
+
+
 @contextmanager
 def following(progress: bool | OnEvent) -> Iterator[OnEvent | None]:
     """Give whom to tell of a run: nobody, a live line, or a function that the caller has.

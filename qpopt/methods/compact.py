@@ -48,8 +48,7 @@ def run(incumbent: Incumbent, solver: Solver | None, options: CompactOptions) ->
     """Solve the compact model, adding cuts where two classes have the same features."""
     assert solver is not None
     quadratic = keep_quadratic(solver, compact_sizes(incumbent.instance), options.objective)
-    if not incumbent.instance.demands:
-        search_first(incumbent, options.search_steps)
+    search_first(incumbent, options.search_steps)
     run_compact(incumbent, solver, quadratic=quadratic, callbacks=options.callbacks)
 
 

@@ -23,8 +23,7 @@ class QcqpOptions(Options):
 def run_qcqp(incumbent: Incumbent, solver: Solver | None, options: QcqpOptions) -> None:
     """Solve the complete quadratic model in one go."""
     assert solver is not None
-    if not incumbent.instance.demands:
-        search_first(incumbent, options.search_steps)
+    search_first(incumbent, options.search_steps)
     incumbent.enter(Phase.BUILD, "building the model")
     solve_lazily(compile_qcqp(incumbent.instance), solver, incumbent)
 

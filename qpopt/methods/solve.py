@@ -38,6 +38,7 @@ def solve(
     gap: float = GAP,
     seed: int = 0,
     threads: int | None = None,
+    patience: float | None = None,
     start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     progress: bool | OnEvent = False,
     options: Options | Mapping[str, Any] | None = None,
@@ -68,6 +69,10 @@ def solve(
     threads
         How many threads to use; None leaves it to the solver. `projected` branches in as many
         processes.
+    patience
+        Stop when, once there is a bound, for so many seconds no better solution was found and the
+        bound fell by less than 0.1 %; None, the default, goes on to the gap or the time limit.
+        `qpopt_torch.sparsify` has 20 s and a gap of 1 %.
     start
         A solution to start from: a Solution, a selection, or a pair of selection and assignment.
     progress
@@ -104,7 +109,7 @@ def solve(
     """
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
-    limits = Limits(time_limit, gap, seed, threads)
+    limits = Limits(time_limit, gap, seed, threads, patience)
     chosen = find_method(method, solver, instance.demands)
     checked = chosen.options.of(options)
     first = None if start is None else checked_start(instance, start)
@@ -137,6 +142,7 @@ def check_solve(
     gap: float = GAP,
     seed: int = 0,
     threads: int | None = None,
+    patience: float | None = None,
     options: Options | Mapping[str, Any] | None = None,
 ) -> None:
     """Raise what `solve` would raise for these arguments, before there is an instance.
@@ -156,7 +162,7 @@ def check_solve(
     Traceback (most recent call last):
     qpopt.errors.InvalidArgument: ...
     """
-    Limits(time_limit, gap, seed, threads)
+    Limits(time_limit, gap, seed, threads, patience)
     find_method(method, solver).options.of(options)
     if solver != "auto":
         require(solver)

@@ -14,9 +14,9 @@ from torch.utils.data import Dataset, IterableDataset
 
 from qpopt.control.progress import Bar
 from qpopt_torch.data.distributed import is_first, repeated_samples
+from qpopt_torch.data.inputs import LABEL_KEYS, Batch, Inputs, fitted
+from qpopt_torch.data.unpacking import Unpacked
 from qpopt_torch.errors import EmptyLoader, LoaderError, shown
-
-LABEL_KEYS = ("labels", "label", "target", "targets")
 
 logger = logging.getLogger("qpopt")
 
@@ -31,7 +31,7 @@ def batches(
     empty: bool = False,
     title: str = "",
     progress: bool = True,
-) -> Iterator[tuple[Tensor, Tensor]]:
+) -> Iterator[tuple[Batch, Tensor]]:
     """Yield inputs and labels of every batch, checked and on the device of a model.
 
     Parameters
@@ -67,7 +67,7 @@ def batches(
     shown = progress and bool(title) and is_first()
     with Bar(title, batch_count(loader), progress=shown) as bar:
         for number, batch in enumerate(loader if begun is None else begun):
-            x, y = split(batch, number)
+            x, y = split(batch, number, model)
             if left is not None:
                 x, y = x[:left], y[:left]
                 left -= len(x)
@@ -83,46 +83,49 @@ def batches(
         raise nothing_in(loader)
 
 
-def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Iterator[Any]]:
+def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Batch, Iterator[Any]]:
     """Return the inputs of the first batch, and all batches, the first among them."""
     require_batches(loader, "The loader")
     reading = iter(loader)
     for first in reading:
-        return to_model(split(first, 0)[0], model), chain([first], reading)
+        return to_model(split(first, 0, model)[0], model), chain([first], reading)
     raise nothing_in(loader)
 
 
-def first_batch(loader: Iterable[Any], model: nn.Module) -> tuple[Tensor, Tensor]:
+def first_batch(loader: Iterable[Any], model: nn.Module) -> tuple[Batch, Tensor]:
     """Return inputs and labels of the first batch, the inputs on the device of a model."""
     x, begun = begin(loader, model)
-    return x, split(next(iter(begun)), 0)[1]
+    return x, split(next(iter(begun)), 0, model)[1]
 
 
-def split(batch: Any, number: int) -> tuple[Tensor, Tensor]:
-    """Return inputs and labels of a batch: a pair, or a mapping. Errors name it by its number."""
+def split(batch: Any, number: int, model: nn.Module | None = None) -> tuple[Batch, Tensor]:
+    """Return inputs and labels of a batch: a mapping, or a sequence. Errors name it by its number.
+
+    Inputs are as a model takes them, where it is given; see `fitted`.
+    """
     if isinstance(batch, Mapping):
         keys = [key for key in LABEL_KEYS if key in batch]
-        inputs = [key for key in batch if key not in LABEL_KEYS]
-        if len(keys) != 1 or len(inputs) != 1:
+        inputs = {key: batch[key] for key in batch if key not in LABEL_KEYS}
+        if len(keys) != 1 or not inputs:
             raise LoaderError(
                 f"Batch {number} is a mapping with the keys {', '.join(map(str, batch))}; it "
-                f"needs one input and one of {', '.join(LABEL_KEYS)}."
+                f"needs inputs and one of {', '.join(LABEL_KEYS)}. With other names, pass "
+                "head={'unpack': a function of a batch that returns inputs and labels}."
             )
-        x, y = batch[inputs[0]], batch[keys[0]]
+        # One input needs no name that the model knows, whatever it is.
+        alone = len(inputs) == 1 and model is None
+        given, y = (next(iter(inputs.values())) if alone else inputs), batch[keys[0]]
     elif isinstance(batch, Sequence) and not isinstance(batch, str) and len(batch) >= 2:
-        x, y = batch[0], batch[1]
+        given, y = batch[0], batch[1]
         if len(batch) > 2 and not _may_be_labels(y) and _may_be_labels(batch[-1]):
-            raise _several_inputs(number, len(batch) - 1)
+            given, y = tuple(batch[:-1]), batch[-1]
     else:
         raise LoaderError(
             f"Batch {number} is {type(batch).__name__}; every batch must be (inputs, labels) or "
             "a mapping that holds both."
         )
-    if isinstance(x, (tuple, list)) and x and all(isinstance(part, Tensor) for part in x):
-        raise _several_inputs(number, len(x))
-    if not isinstance(x, Tensor):
-        raise LoaderError(f"The inputs of batch {number} are {type(x).__name__}, not a tensor.")
-    if not x.ndim or not len(x):
+    x = fitted(given, model, number)
+    if (isinstance(x, Tensor) and not x.ndim) or not len(x):
         raise LoaderError(f"Batch {number} has no samples; leave it out.")
     labels = _label_tensor(y, number)
     if not labels.ndim:
@@ -137,13 +140,6 @@ def _may_be_labels(values: Any) -> bool:
     """Whether these are whole numbers, one for each sample."""
     whole = isinstance(values, Tensor) and not (values.is_floating_point() or values.is_complex())
     return whole and values.ndim == 1
-
-
-def _several_inputs(number: int, n_inputs: int) -> LoaderError:
-    return LoaderError(
-        f"Batch {number} has {n_inputs} inputs; the model takes one. Put them into one tensor, and "
-        "let the model take it apart."
-    )
 
 
 def _label_tensor(values: Any, number: int) -> Tensor:
@@ -222,13 +218,18 @@ def _numbers(label: str, values: Any) -> Tensor:
     return found
 
 
-def to_model(x: Tensor, model: nn.Module) -> Tensor:
+def to_model(x: Batch, model: nn.Module) -> Batch:
     """Move inputs to the device of a model and, if they are floats, to its precision."""
     parameter = next((p for p in model.parameters() if p.is_floating_point()), None)
     if parameter is None:
         return x
-    dtype = parameter.dtype if x.is_floating_point() else None
-    return x.to(device=parameter.device, dtype=dtype, non_blocking=True)
+    device, precision = parameter.device, parameter.dtype
+
+    def moved(value: Tensor) -> Tensor:
+        dtype = precision if value.is_floating_point() else None
+        return value.to(device=device, dtype=dtype, non_blocking=True)
+
+    return x.map_tensors(moved) if isinstance(x, Inputs) else moved(x)
 
 
 def batch_count(loader: Iterable[Any]) -> int | None:
@@ -241,6 +242,7 @@ def batch_count(loader: Iterable[Any]) -> int | None:
 
 def require_batches(loader: Any, name: str) -> None:
     """Raise unless a loader is something that gives batches; nothing is read."""
+    loader = loader.packed if isinstance(loader, Unpacked) else loader
     if isinstance(loader, Dataset) and not isinstance(loader, IterableDataset):
         raise LoaderError(
             f"{name} is a data set ({type(loader).__name__}), which gives single samples; pass "
@@ -256,7 +258,7 @@ def require_batches(loader: Any, name: str) -> None:
 def require_rereadable(loader: Any, name: str, why: str) -> None:
     """Raise unless a loader gives batches, and can be read more than once."""
     require_batches(loader, name)
-    if isinstance(loader, Iterator):
+    if isinstance(loader.packed if isinstance(loader, Unpacked) else loader, Iterator):
         raise LoaderError(
             f"{name} is an iterator, which can be read only once, but {why}; pass a DataLoader or "
             "a list of batches."

@@ -42,6 +42,35 @@ def checked_class_names(names: Any, n_classes: int | None = None) -> tuple[str, 
     return found
 
 
+def known_class_names(model: Any, loader: Any, n_classes: int) -> tuple[str, ...] | None:
+    """Return the names that a data set or a model brings along; None if there are no fitting ones.
+
+    Data sets have `class_names`, `classes` or `features`, as those of the package datasets do;
+    models of transformers `config.id2label`, whose placeholders do not count.
+    """
+    data = getattr(loader, "dataset", None)
+    features = getattr(data, "features", None)
+    columns = features.values() if isinstance(features, Mapping) else ()
+    id2label = getattr(getattr(model, "config", None), "id2label", None)
+    labels: Any = None
+    if isinstance(id2label, Mapping) and set(id2label) == set(range(n_classes)):
+        labels = [id2label[c] for c in range(n_classes)]
+        if all(name == f"LABEL_{c}" for c, name in enumerate(labels)):
+            labels = None
+    candidates = [
+        getattr(data, "class_names", None),
+        getattr(data, "classes", None),
+        *(getattr(column, "names", None) for column in columns),
+        labels,
+    ]
+    for names in candidates:
+        fine = isinstance(names, Iterable) and not isinstance(names, str | Mapping)
+        found = tuple(map(str, names)) if fine else ()
+        if len(found) == n_classes == len(set(found)):
+            return found
+    return None
+
+
 def class_number(c: int | str, n_classes: int, names: Sequence[str]) -> int:
     """Return the number of a class given by number or name."""
     if isinstance(c, str):

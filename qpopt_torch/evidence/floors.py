@@ -28,7 +28,8 @@ class Floors:
         for found in (seen.features, seen.maps):
             if found is not None and len(found):
                 flat = found.detach().movedim(1, 0).flatten(1)
-                self.least = torch.minimum(self.least, flat.amin(1).double().cpu())
+                inside = flat.masked_fill(flat == -torch.inf, torch.inf)
+                self.least = torch.minimum(self.least, inside.amin(1).double().cpu())
 
     def values(self) -> NDArray[np.float64]:
         """Return what no feature falls below, in standard units; -inf where there is nothing."""

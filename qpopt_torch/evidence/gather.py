@@ -14,10 +14,13 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
+from qpopt_torch.data.inputs import Batch, call
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage, heat_limits
 from qpopt_torch.evidence.sample import Sample
+from qpopt_torch.evidence.showing import Show, checked_show, show_of
 from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.birds.parts import part_alignment
@@ -136,6 +139,7 @@ def gather(
     *,
     class_names: Sequence[str] | None = None,
     to_image: ToImage | None = None,
+    show: Show | None = None,
     params: EvidenceParams | None = None,
     decisions: MetricCollection | None = None,
     features: MetricCollection | None = None,
@@ -153,6 +157,9 @@ def gather(
         How an input becomes an image: a function, or the mean and deviation of the channels by
         which it was normalised. Without it, those of an `ImageFolder` are used, and otherwise the
         range of every image is stretched.
+    show
+        The same for any kind of input: what `to_image`, `to_text` or `to_table` returns. Without
+        it, what the data set has under this name, or the kind of input decides.
     params
         How many samples are kept.
     decisions, features
@@ -175,14 +182,18 @@ def gather(
     (8, (4, 4))
     """
     names = Names(model, class_names, loader)
+    loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
-    if to_image is None and isinstance(data, ImageFolder):
-        to_image = (data.mean.flatten().tolist(), data.std.flatten().tolist())
-    gathering = _Gathering(model, params or EvidenceParams(), to_image)
+    show = checked_show(to_image, show)
+    if show is None and isinstance(data, ImageFolder):
+        show = (data.mean.flatten().tolist(), data.std.flatten().tolist())
+    if show is None:
+        show = show_of(data)
+    gathering = _Gathering(model, params or EvidenceParams(), show)
     n_classes = model.head.n_classes
     with model.observe() as seen:
         for x, labels in batches(loader, model, n_classes, title="explain", progress=progress):
-            model(x)
+            call(model, x)
             gathering.add(x, labels.cpu(), seen)
             if decisions is not None:
                 decisions.add_decisions(seen, labels)
@@ -197,10 +208,8 @@ def gather(
 
 
 class _Gathering:
-    def __init__(
-        self, model: SparseClassifier, params: EvidenceParams, to_image: ToImage | None
-    ) -> None:
-        self.model, self.assignment, self.to_image = model, model.assignment, to_image
+    def __init__(self, model: SparseClassifier, params: EvidenceParams, show: Show | None) -> None:
+        self.model, self.assignment, self.show = model, model.assignment, show
         self.by_class = TopSamples(params.per_class)
         self.by_feature = TopSamples(params.per_feature, params.per_feature_and_class)
         self.decisions = TopSamples(params.n_decisions)
@@ -212,7 +221,7 @@ class _Gathering:
         self.n_seen = 0
         self.chance = np.random.default_rng(0)
 
-    def add(self, x: Tensor, labels: Tensor, seen: Features) -> None:
+    def add(self, x: Batch, labels: Tensor, seen: Features) -> None:
         first, self.n_seen = self.n_seen, self.n_seen + len(labels)
         values = standard_units(self.model, seen)
         logits = values @ self.assignment.T
@@ -238,7 +247,7 @@ class _Gathering:
             for i in np.flatnonzero(values[:, column] >= least).tolist():
                 self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
 
-    def _keep(self, first: int, x: Tensor, values: NDArray[np.float64], seen: Features) -> None:
+    def _keep(self, first: int, x: Batch, values: NDArray[np.float64], seen: Features) -> None:
         """Take the new samples that are among the top, and let go of those that no longer are."""
         wanted = {*self.by_class, *self.by_feature, *self.decisions}
         for index in self.samples.keys() - wanted:
@@ -246,7 +255,7 @@ class _Gathering:
         for index in sorted(wanted - self.samples.keys()):
             i = index - first
             label = int(self.labels[-1][i])
-            self.samples[index] = Sample.of(i, label, values, x, seen, self.to_image, first)
+            self.samples[index] = Sample.of(i, label, values, x, seen, self.show, first)
 
     def evidence(self, names: Names) -> Evidence:
         n_classes, n_select = self.assignment.shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from qpopt_torch.data.class_names import class_number
+from qpopt_torch.data.class_names import class_number, known_class_names
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.birds.parts import PartAlignment
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -41,10 +41,7 @@ class Names:
                 "evaluate measures it."
             )
         n_classes = model.head.n_classes
-        data = getattr(loader, "dataset", None)
-        known = getattr(data, "class_names", getattr(data, "classes", None))
-        if known is not None and (isinstance(known, str) or len(known) != n_classes):
-            known = None
+        known = known_class_names(model.network, loader, n_classes)
         candidates: tuple[Any, ...] = (class_names, model.class_names, known, range(n_classes))
         given = next(names for names in candidates if names is not None)
         self.classes = tuple(map(str, given))

@@ -32,26 +32,37 @@ class Picture:
     Parameters
     ----------
     kind
-        `image`, `series` (lines over a common axis) or `none`.
+        `image`, `series` (lines over a common axis), `text`, `table` or `none`.
     values
         uint8, height × width × 3 for an image; float, channels × length for a series.
+    words
+        Those of a text.
+    row
+        Columns and values of a row of a table.
     """
 
-    kind: Literal["image", "series", "none"]
+    kind: Literal["image", "series", "text", "table", "none"]
     values: NDArray[Any] = field(repr=False)
+    words: tuple[str, ...] = field(default=(), repr=False)
+    row: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, x: Tensor, to_image: ToImage | None = None) -> Picture:
         """Return the picture of one input, without its batch axis.
 
-        Inputs of shape channels × height × width are images, those with fewer axes are series, and
-        anything else has no picture. Without `to_image`, the range of every image is stretched to
-        that of the screen.
+        Inputs of shape channels × height × width are images, of volumes and films the mean over
+        their depth, those with fewer axes are series, and anything else has no picture. Without
+        `to_image`, the range of every image is stretched to that of the screen.
         """
+        if callable(to_image):
+            on_cpu = x.detach().cpu() if isinstance(x, Tensor) else x
+            shown = on_cpu.float() if isinstance(x, Tensor) and x.is_floating_point() else on_cpu
+            return cls("image", _small(_pixels(to_image(shown))))
         x = x.detach().cpu()
         x = x.float() if x.is_floating_point() else x
-        if callable(to_image):
-            return cls("image", _small(_pixels(to_image(x))))
+        if x.ndim == 4:
+            # Channels come first in a volume, and after the time in a film.
+            x = x.mean(0 if x.shape[0] not in (1, 3) and x.shape[1] in (1, 3) else 1)
         if not x.is_floating_point() or x.ndim not in (1, 2, 3) or 0 in x.shape:
             return cls("none", np.zeros(0))
         if x.ndim < 3:
@@ -78,16 +89,21 @@ class Picture:
 def small_maps(maps: Tensor, side: int = MAP_SIDE) -> NDArray[np.float16]:
     """Return feature maps, features × positions …, averaged down to at most `side` an axis."""
     maps = maps.detach().float().cpu()
+    maps = maps.mean(1) if maps.ndim == 4 else maps
     goal = [min(side, size) for size in maps.shape[1:]]
     if goal != list(maps.shape[1:]) and len(goal) in (1, 2):
         pool = F.adaptive_avg_pool1d if len(goal) == 1 else F.adaptive_avg_pool2d
         maps = pool(maps, goal)  # type: ignore[arg-type]
-    return maps.clamp(-6e4, 6e4).half().numpy()
+    return maps.clamp(-6e4, 6e4).where(maps != -torch.inf, -torch.inf).half().numpy()
 
 
 def heat_limits(maps: Sequence[NDArray[np.float16]]) -> NDArray[np.float64]:
     """Return medians and near maxima of features over some maps: where heat begins and ends."""
     flat = np.concatenate([m.reshape(len(m), -1) for m in maps], axis=1).astype(np.float64)
+    # Positions that are not there hold −inf, for all features alike.
+    flat = flat[:, np.isfinite(flat).all(axis=0)]
+    if not flat.shape[1]:
+        return np.tile([0.0, 1.0], (len(flat), 1))
     low, high = np.quantile(flat, 0.5, axis=1), np.quantile(flat, 0.998, axis=1)
     return np.stack([low, np.maximum(high, low + 1e-9)], axis=1)
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from qpopt_torch.evidence.pictures import Picture, ToImage, small_maps
+from qpopt_torch.data.inputs import Batch, main_of
+from qpopt_torch.evidence.pictures import Picture, small_maps
+from qpopt_torch.evidence.showing import Show, pictured
+from qpopt_torch.evidence.words import word_maps
 from qpopt_torch.network.observation import Features
 
 
@@ -25,7 +27,7 @@ class Sample:
     values
         The selected features in standard units: what a class of these features adds up.
     maps
-        The feature maps, n_select × positions …, or None.
+        The feature maps, n_select × positions …, those of a text by its words; or None.
     picture
         The input.
     """
@@ -43,13 +45,18 @@ class Sample:
         i: int,
         label: int,
         values: NDArray[np.float64],
-        x: Tensor,
+        x: Batch,
         seen: Features,
-        to_image: ToImage | None,
+        show: Show | None,
         first: int = 0,
     ) -> Sample:
         """Keep sample `i` of a batch that begins with sample `first` of the loader."""
         prediction = int(seen.logits[i].argmax())
-        maps = None if seen.maps is None else small_maps(seen.maps[i])
-        picture = Picture.of(x[i], to_image)
+        picture, places = pictured(x, i, show, seen.maps is not None)
+        maps = None
+        if seen.maps is not None and picture.kind == "text":
+            places = places[: len(picture.words)]
+            maps = word_maps(seen.maps[i], places, len(main_of(x)[i])) if places else None
+        elif seen.maps is not None:
+            maps = small_maps(seen.maps[i])
         return cls(first + i, label, prediction, values[i], maps, picture)

@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from qpopt_torch.data.batches import to_model
-from qpopt_torch.errors import LoaderError
 from qpopt_torch.evidence.gather import Evidence, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.evidence.sample import Sample
+from qpopt_torch.evidence.showing import Show, checked_show
 from qpopt_torch.explain import decision_terms as terms
 from qpopt_torch.explain.counterfactuals import Change, Move, Reach, change_to
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.hierarchy import Hierarchy, hierarchy_of
+from qpopt_torch.explain.looking import look
 from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
 from qpopt_torch.explain.rounding import signed
-from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sets.level_shares import LevelShares
 
@@ -199,13 +197,14 @@ class Decision(Explanation):
 
 def explain_decision(
     model: SparseClassifier,
-    x: Tensor,
+    x: Any,
     *,
     label: int | None = None,
     n_rivals: int = RIVALS,
     evidence: Evidence | None = None,
     class_names: Sequence[str] | None = None,
     to_image: ToImage | None = None,
+    show: Show | None = None,
 ) -> Decision:
     """Explain the decision of a model on one input.
 
@@ -214,14 +213,14 @@ def explain_decision(
     model
         The sparse classifier.
     x
-        One input, with or without the batch axis.
+        One input, with or without the batch axis; a mapping or tuple where the model takes several.
     label
         The true class, if it is known.
     n_rivals
         How many of the next classes are compared.
     evidence
         Gives names, the scale of the heat maps, and what is usual in a class.
-    class_names, to_image
+    class_names, to_image, show
         As in `gather`; the names of the evidence come first.
 
     Examples
@@ -242,31 +241,13 @@ def explain_decision(
     True
     """
     names = Names(model, class_names) if evidence is None else evidence.names
-    batch, seen = _look(model, x)
+    batch, seen = look(model, x)
     values = standard_units(model, seen)
-    sample = Sample.of(0, -1 if label is None else label, values, batch, seen, to_image)
+    sample = Sample.of(
+        0, -1 if label is None else label, values, batch, seen, checked_show(to_image, show)
+    )
     options: dict[str, Any] = {"n_rivals": n_rivals, "shares": model.level_shares}
     return decision_on(sample, model.assignment, names, evidence, **options)
-
-
-def _look(model: SparseClassifier, x: Tensor) -> tuple[Tensor, Features]:
-    """Return the input as a batch of one, and what the model sees in it."""
-    # The shape alone does not tell a grey image from a batch of one: the model has to.
-    candidates = [x[None], x] if x.ndim > 1 and len(x) == 1 else [x[None]]
-    problem: Exception | None = None
-    for batch in candidates:
-        try:
-            with model.observe() as seen:
-                model(to_model(batch, model))
-        except (RuntimeError, ValueError, IndexError) as error:
-            problem = error
-        else:
-            if seen.features.shape == (1, len(model.selection)):
-                return batch, seen
-    raise LoaderError(
-        f"The model does not take an input of the shape {tuple(x.shape)}; pass one sample"
-        + (f". ({problem})" if problem else ".")
-    )
 
 
 def decision_on(

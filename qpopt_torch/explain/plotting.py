@@ -12,6 +12,8 @@ from qpopt_torch.evidence.pictures import Picture
 from qpopt_torch.evidence.sample import Sample
 
 ACCENT, NEUTRAL = "#d9480f", "#9aa5b1"
+LINE, LINES = 34, 14
+"""Letters of a line of text beside a bar, and lines."""
 
 
 def ink() -> Any:
@@ -37,8 +39,9 @@ def draw_picture(
 ) -> None:
     """Draw an input and, over it, a feature map.
 
-    A map on the grid of the picture has two axes over an image, one along a series; others are not
-    drawn. Its heat begins and ends at the limits; at those of the map by default.
+    A map on the grid of the picture has two axes over an image, one along a series or the words of
+    a text; others are not drawn. Its heat begins and ends at the limits; at those of the map by
+    default.
     """
     axis.set_xticks([])
     axis.set_yticks([])
@@ -53,12 +56,16 @@ def draw_picture(
             axis.plot(np.linspace(0, 1, len(line)), line, color=ink(), linewidth=1)
         axis.margins(0, 0.08)
         extent = (0, 1, *axis.get_ylim())
+    elif picture.kind == "text":
+        _write_words(axis, picture.words, heat, limits)
+        return
+    elif picture.kind == "table":
+        _write_row(axis, picture.row)
+        return
     if heat is None or np.ndim(heat) != {"image": 2, "series": 1}.get(picture.kind):
         return
-    values = np.atleast_2d(np.asarray(heat, dtype=np.float64))
-    low, high = limits if limits is not None else (np.median(values), values.max())
     axis.imshow(
-        np.clip((values - low) / max(high - low, 1e-12), 0, 1),
+        _share(np.atleast_2d(np.asarray(heat, dtype=np.float64)), limits),
         cmap=_heat_colours(),
         vmin=0,
         vmax=1,
@@ -95,6 +102,55 @@ def draw_values(
     axis.set_xlim(limits[0] - room, limits[1] + room)
     axis.spines[:].set_visible(False)
     axis.set_title(plain(title), fontsize=9, loc="left")
+
+
+def _share(
+    values: NDArray[np.float64], limits: Sequence[float] | NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return values from 0, where heat begins, to 1; 0 where there is nothing."""
+    known = values[np.isfinite(values)]
+    if limits is None:
+        limits = (float(np.median(known)), float(known.max())) if known.size else (0.0, 1.0)
+    share: NDArray[np.float64] = np.clip(
+        (values - limits[0]) / max(limits[1] - limits[0], 1e-12), 0, 1
+    )
+    return share
+
+
+def _write_words(
+    axis: Any,
+    words: Sequence[str],
+    heat: NDArray[Any] | None,
+    limits: Sequence[float] | NDArray[np.float64] | None,
+) -> None:
+    """Write words in lines, the strength of a feature behind each."""
+    levels = np.zeros(len(words))
+    if heat is not None and np.ndim(heat) == 1:
+        levels[: len(heat)] = _share(np.asarray(heat, dtype=np.float64), limits)
+    colours, line, column = _heat_colours(), 0, 0
+    axis.set_xlim(0, LINE)
+    axis.set_ylim(LINES - 0.5, -0.5)
+    for word, level in zip(words, levels, strict=True):
+        if column and column + len(word) > LINE:
+            line, column = line + 1, 0
+        if line >= LINES:
+            break
+        behind = {"facecolor": colours(level), "edgecolor": "none", "pad": 0.6}
+        box = behind if level > 0.03 else None
+        style: dict[str, Any] = {"family": "monospace", "fontsize": 5, "va": "center"}
+        axis.text(column, line, plain(word), bbox=box, **style)
+        column += len(word) + 1
+
+
+def _write_row(axis: Any, row: Sequence[tuple[str, str]]) -> None:
+    """Write the first columns of a row, one in a line."""
+    axis.set_xlim(0, LINE)
+    axis.set_ylim(LINES - 0.5, -0.5)
+    for line, (name, value) in enumerate(row[:LINES]):
+        shown = name if len(name) <= 20 else f"{name[:19]}…"
+        style: dict[str, Any] = {"fontsize": 5, "va": "center"}
+        axis.text(0, line, plain(shown), **style)
+        axis.text(LINE, line, plain(value), ha="right", **style)
 
 
 def plain(text: str) -> str:

@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches, check_labels, nothing_in
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.metrics.metric import Metric
-from qpopt_torch.network.observation import evaluating, logits_of, run, unwrap
+from qpopt_torch.network.observation import evaluating, run, unwrap
+from qpopt_torch.network.reading.outputs import Output, logits_of
 
 
 class Accuracy(Metric):
@@ -44,7 +46,9 @@ class Accuracy(Metric):
         return found.compute()
 
 
-def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) -> float:
+def accuracy(
+    model: nn.Module, loader: Iterable[Any], *, output: Output = None, progress: bool = True
+) -> float:
     """Return the share of samples whose largest logit is that of their class, from 0 to 1.
 
     Under a torch.distributed group, every rank reads its own loader and gets the share of all.
@@ -53,6 +57,8 @@ def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) 
     ----------
     model, loader, progress
         As in `collect`.
+    output
+        Which output of the model is the logits, where it has several.
 
     Examples
     --------
@@ -64,13 +70,14 @@ def accuracy(model: nn.Module, loader: Iterable[Any], *, progress: bool = True) 
     0.75
     """
     unwrap(model)
+    loader = unpacked(loader, getattr(model, "unpack", None))
 
     def measure() -> Accuracy:
         found = Accuracy()
         with evaluating(model), torch.no_grad():
             reading = batches(loader, model, empty=True, title="accuracy", progress=progress)
             for number, (x, y) in enumerate(reading):
-                logits = logits_of(run(model, x, number))
+                logits = logits_of(run(model, x, number), output)
                 found.update(logits, check_labels(y, len(x), logits.shape[1], number))
         return found
 

@@ -51,7 +51,9 @@ class Diversity(Metric):
         index = top.indices[:, :, None].expand(-1, -1, flat.shape[2])
         flat = flat.gather(1, index)
         if self.scale_invariant:
-            scale = flat.abs().mean(dim=2, keepdim=True)
+            there = torch.isfinite(flat)  # positions that only fill up the batch hold −inf
+            sizes = flat.abs().masked_fill(~there, 0.0).sum(dim=2, keepdim=True)
+            scale = sizes / there.sum(dim=2, keepdim=True).clamp(min=1)
             flat = flat / torch.where(scale > 0, scale, 1.0)
         spread = flat.softmax(dim=2) * counted[:, :, None]
         covered = spread.amax(dim=1).sum(dim=1) / counted.sum(dim=1).clamp(min=1)

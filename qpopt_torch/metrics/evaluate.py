@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.batches import batches, begin, require_rereadable
 from qpopt_torch.data.drawn_birds import DrawnBirds
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import LoaderError, ModelError, shown
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.explanations.deletion import OwnDrop, deletion_test
 from qpopt_torch.metrics.grounding import cosines
 from qpopt_torch.metrics.summary import METRICS, Metrics
-from qpopt_torch.network.head_finder import HeadLike, head_of
+from qpopt_torch.network.head_finder import HeadLike, head_of, split_unpack
 from qpopt_torch.network.observation import Features, observe, run, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
@@ -77,9 +78,11 @@ def evaluate(
     """
     core = unwrap(model)
     begun: Iterable[Any] | None = None
+    head, unpack = split_unpack(head)
     if isinstance(core, SparseClassifier):
-        network, found = core.network, core.head
-    else:
+        network, found, unpack = core.network, core.head, unpack or core.unpack
+    loader, train_loader = unpacked(loader, unpack), unpacked(train_loader, unpack)
+    if not isinstance(core, SparseClassifier):
         x, begun = begin(loader, core)
         network, found = core, head_of(core, x, head)
     module = found.modules(network)[0]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from qpopt_torch.data.inputs import Batch
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.geometry import Changes, OnGrid, apply_changes, coarsens, spread
 from qpopt_torch.network.head import Head
@@ -30,7 +31,7 @@ logger = logging.getLogger("qpopt")
 
 def finer_maps(
     model: nn.Module,
-    inputs: Tensor | None = None,
+    inputs: Batch | None = None,
     stages: int = 1,
     *,
     dilate: bool = True,
@@ -91,7 +92,7 @@ def finer_maps(
     return made
 
 
-def refine(core: nn.Module, head: Head, x: Tensor, stages: int = 1, *, dilate: bool = True) -> None:
+def refine(core: nn.Module, head: Head, x: Batch, stages: int = 1, *, dilate: bool = True) -> None:
     """Make the maps of a model finer in place; arguments as in `finer_maps`."""
     check_stages(stages)
     if head.layer is None:
@@ -116,7 +117,7 @@ class _Seen(NamedTuple):
     maps: Tensor
 
 
-def _look(core: nn.Module, head: Head, x: Tensor) -> _Seen:
+def _look(core: nn.Module, head: Head, x: Batch) -> _Seen:
     with observe(core, head) as seen:
         calls = watch(core, x)[0]
     assert seen.maps is not None
@@ -153,7 +154,7 @@ def _options(wanted: Any) -> dict[str, Any]:
     return options
 
 
-def _one_stage(core: nn.Module, head: Head, x: Tensor, before: _Seen, dilate: bool) -> _Seen:
+def _one_stage(core: nn.Module, head: Head, x: Batch, before: _Seen, dilate: bool) -> _Seen:
     """Leave out the last step that makes maps smaller; return what the changed model shows."""
     steps, behind, pools = _structure(before.calls)
     first = steps[0]

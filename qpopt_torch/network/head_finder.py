@@ -9,26 +9,22 @@ the real maps and for random ones put in their place.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from qpopt_torch.data.inputs import Batch, Inputs, fitted
+from qpopt_torch.data.unpacking import Unpack
 from qpopt_torch.errors import ModelError, check_keywords, shown
+from qpopt_torch.network.finding.linear import linear_head
+from qpopt_torch.network.finding.maps import with_maps
+from qpopt_torch.network.finding.values import SHOWN
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.layout import Layout, layouts
-from qpopt_torch.network.observation import (
-    Call,
-    evaluating,
-    hooked,
-    logits_of,
-    on_last_call,
-    unwrap,
-    watch,
-)
+from qpopt_torch.network.observation import evaluating, unwrap
+from qpopt_torch.network.reading.outputs import Output, check_output
+from qpopt_torch.network.reading.tokens import with_padding
 
 logger = logging.getLogger("qpopt")
 
@@ -38,16 +34,14 @@ HeadLike = Head | nn.Module | str | Mapping[str, Any] | None
 N_PROBED = 4
 """Samples of the batch that are looked at: a few show as much as all."""
 
-SHOWN = 8
-"""Candidates that an error lists."""
-
 
 def find_head(
     model: nn.Module,
-    x: Tensor,
+    x: Any,
     *,
     head: nn.Module | str | None = None,
     feature_layer: nn.Module | str | None = None,
+    output: Output = None,
 ) -> Head:
     """Find the head and the feature maps of a model.
 
@@ -56,9 +50,12 @@ def find_head(
     model
         A classifier; wrappers of torch.compile, DataParallel and DDP are looked through.
     x
-        Inputs of one real batch, on the model's device.
+        Inputs of one real batch, on the model's device: a tensor, or a mapping or tuple of several.
     head, feature_layer
         The module or its name, where it is known. It is checked like every other candidate.
+    output
+        Which output holds the logits, where the model has several: its name, its place, or a
+        function of what the model returns.
 
     Returns
     -------
@@ -81,16 +78,19 @@ def find_head(
     ('2', 12, 4)
     """
     core = unwrap(model)
-    if not isinstance(x, Tensor) or not x.ndim or not len(x):
+    check_output(output)
+    if isinstance(x, Mapping | tuple | list) and len(x):
+        x = fitted(x, core)
+    if not isinstance(x, Inputs) and (not isinstance(x, Tensor) or not x.ndim or not len(x)):
         raise ModelError(f"x must be the inputs of one real batch, a tensor, not {shown(x)}.")
-    x = x[:N_PROBED]
+    x = with_padding(x[:N_PROBED])
     with evaluating(core), torch.no_grad():
-        found = _linear_head(core, x, None if head is None else _named(core, head, "head"))
+        found = linear_head(core, x, None if head is None else _named(core, head, "head"), output)
         wanted = None if feature_layer is None else _named(core, feature_layer, "feature_layer")
-        return _with_maps(core, x, found, wanted)
+        return with_maps(core, x, found, wanted)
 
 
-def head_of(model: nn.Module, x: Tensor, head: HeadLike) -> Head:
+def head_of(model: nn.Module, x: Batch, head: HeadLike) -> Head:
     """Return the head that is meant: itself, or what `find_head` finds in one real batch.
 
     Raises
@@ -102,9 +102,32 @@ def head_of(model: nn.Module, x: Tensor, head: HeadLike) -> Head:
     if isinstance(head, Head):
         return head
     found = find_head(model, x, **options)
-    maps = "no feature maps" if found.layer is None else f"feature maps {found.layer!r}"
-    logger.info("head %r with %d features, %s", found.name, found.n_features, maps)
+    logger.info("%s", said_of(found))
     return found
+
+
+def said_of(head: Head) -> str:
+    """Say where a head and its maps are, and how these are pooled."""
+    parts = [f"head {head.name!r} with {head.n_features} features"]
+    if head.output is not None:
+        parts.append(f"output {head.output!r}")
+    if head.layer is None or head.layout is None:
+        return ", ".join([*parts, "no feature maps"])
+    pooling = {"mean": "average", "max": "maximum", "token": "class token"}[head.layout.pooling]
+    parts += [f"feature maps {head.layer!r}", f"pooling: {pooling}"]
+    if head.mask is not None:
+        parts.append(f"positions by {head.mask.source!r}")
+    return ", ".join(parts)
+
+
+def split_unpack(head: HeadLike) -> tuple[HeadLike, Unpack | None]:
+    """Return what says where the head is, and the function that takes batches apart, if any."""
+    if not isinstance(head, Mapping) or "unpack" not in head:
+        return head, None
+    unpack = head["unpack"]
+    if unpack is not None and not callable(unpack):
+        raise ModelError(f"unpack must be a function of a batch, not {shown(unpack)}.")
+    return {key: value for key, value in head.items() if key != "unpack"} or None, unpack
 
 
 def check_head(model: nn.Module, head: HeadLike) -> Mapping[str, Any]:
@@ -121,160 +144,11 @@ def check_head(model: nn.Module, head: HeadLike) -> Mapping[str, Any]:
         return {}
     options = head if isinstance(head, Mapping) else {"head": head}
     check_keywords("head", options, find_head)
+    check_output(options.get("output"))
     for argument, module in options.items():
-        if module is not None:
+        if module is not None and argument != "output":
             _named(core, module, argument)
     return options
-
-
-def _linear_head(core: nn.Module, x: Tensor, wanted: str | None) -> Head:
-    if _is_linear(core):
-        raise ModelError(
-            "The model is a single linear layer, so its features are its inputs; pass "
-            "nn.Sequential(nn.Identity(), model) to select among these."
-        )
-    linear = {name: m for name, m in core.named_modules() if _is_linear(m)}
-    if wanted is not None and wanted not in linear:
-        raise ModelError(
-            f"The head {wanted!r} is a {type(core.get_submodule(wanted)).__name__}; it must be "
-            "a Linear layer or a convolution with kernel size 1."
-        )
-    calls, logits = watch(core, x, linear)
-    if not torch.isfinite(logits).all():
-        raise ModelError("The model's logits for the first batch are NaN or infinite.")
-    candidates = [call for call in calls if wanted in (None, call.name)]
-    for call in reversed(candidates):
-        if sum(other.name == call.name for other in calls) > 1:
-            continue
-        fits = call.output.numel() == logits.numel() and call.received is not None
-        if fits and _close(call.output.flatten(), logits.flatten()) and _decides(core, x, call):
-            assert call.received is not None
-            return Head(call.name, call.received.numel() // len(x), logits.shape[1])
-    raise ModelError(_no_head(calls, candidates, logits, wanted))
-
-
-def _no_head(calls: list[Call], candidates: list[Call], logits: Tensor, wanted: str | None) -> str:
-    lines = [f"{call.name}: {_shapes(call)}" for call in calls[-SHOWN:]]
-    listed = "; ".join(lines) or "none was called"
-    for call in reversed(candidates):
-        if call.output.shape != logits.shape:
-            continue
-        for function in (torch.softmax, torch.log_softmax):
-            if _close(function(call.output, 1), logits):
-                return (
-                    f"The model returns the {function.__name__} of its head {call.name!r}; pass a "
-                    "model that returns the logits themselves."
-                )
-    if wanted is not None:
-        return (
-            f"The output of the head {wanted!r} is not what the model returns, of shape "
-            f"{tuple(logits.shape)}. Linear layers in the order of their calls: {listed}."
-        )
-    return (
-        f"No linear layer gives the model's output, of shape {tuple(logits.shape)}, so there is no "
-        f"head to replace. Linear layers in the order of their calls: {listed}. If one of them "
-        "is the head, let the model return its output, called once, and pass head=its name."
-    )
-
-
-def _with_maps(core: nn.Module, x: Tensor, head: Head, wanted: str | None) -> Head:
-    """Add to a head its feature layer, a norm after the pooling, and dropouts to leave out."""
-    calls, _ = watch(core, x)
-    counts = Counter(call.name for call in calls)
-    last: dict[str, Call] = {}  # the last call of every module, beginning at the end
-    for call in reversed(calls):
-        last.setdefault(call.name, call)
-    at_head = last.pop(head.name)
-    assert at_head.received is not None
-    features = at_head.received.flatten()
-    same = [
-        call
-        for call in last.values()
-        if counts[call.name] == 1 and torch.equal(call.output.flatten(), features)
-    ]
-    dropouts = tuple(call.name for call in reversed(same) if isinstance(call.module, _DROPOUTS))
-    head = replace(head, dropouts=dropouts)
-    candidates = [call for call in last.values() if wanted in (None, call.name)]
-    if wanted is not None and not candidates:
-        raise ModelError(
-            f"The feature layer {wanted!r} gives no tensor in a forward pass; pass a layer inside "
-            "or around it."
-        )
-    for point in (at_head, *filter(_is_norm, same)):
-        assert point.received is not None
-        norm = None if point is at_head else point.name
-        for call in candidates:
-            for layout in layouts(call.output.shape, head.n_features):
-                found = replace(
-                    head, layer=call.name, layout=layout, norm=norm, calls=counts[call.name]
-                )
-                if _pools_to(layout, call.output, point.received) and _confirmed(
-                    core, x, call, found, point
-                ):
-                    return found
-    if wanted is not None:
-        raise ModelError(
-            f"The output of the feature layer {wanted!r}, {_shapes(candidates[0])}, cannot be "
-            f"pooled to what the head {head.name!r} receives, {tuple(at_head.received.shape)}."
-        )
-    return head
-
-
-_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
-
-
-def _is_linear(module: nn.Module) -> bool:
-    if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):
-        return all(size == 1 for size in module.kernel_size) and module.groups == 1
-    return isinstance(module, nn.Linear)
-
-
-def _is_norm(call: Call) -> bool:
-    """Whether a call is a norm whose input has the same features as its output."""
-    same_size = call.received is not None and call.received.numel() == call.output.numel()
-    return same_size and "norm" in type(call.module).__name__.lower()
-
-
-def _decides(core: nn.Module, x: Tensor, call: Call) -> bool:
-    """Whether the model returns whatever the head gives: put other values in its place and see."""
-    probe = _random_like(call.output)
-    with hooked({call.module: lambda *_: probe.clone()}):
-        return _close(logits_of(core(x)).flatten(), probe.flatten())
-
-
-def _confirmed(core: nn.Module, x: Tensor, call: Call, head: Head, point: Call) -> bool:
-    """Whether random maps in place of the layer's output reach `point` pooled."""
-    probe = _random_like(call.output)
-    seen: list[Tensor] = []
-
-    def keep(module: nn.Module, args: tuple[Any, ...]) -> None:
-        seen.append(args[0].detach().clone())
-
-    swap = on_last_call(lambda *_: probe.clone(), head.calls)
-    with hooked({call.module: swap}, {point.module: keep}):
-        core(x)
-    assert head.layout is not None
-    return len(seen) == 1 and _pools_to(head.layout, probe, seen[0])
-
-
-def _pools_to(layout: Layout, output: Tensor, received: Tensor) -> bool:
-    pooled = layout.pool(output.double())
-    return pooled.numel() == received.numel() and _close(
-        received.flatten().double(), pooled.flatten(), output.dtype
-    )
-
-
-def _random_like(values: Tensor) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    return (2 * torch.rand(values.shape, generator=generator) - 1).to(values)
-
-
-def _close(a: Tensor, b: Tensor, dtype: torch.dtype | None = None) -> bool:
-    """Whether two tensors agree up to the rounding of their precision."""
-    dtype = dtype or b.dtype
-    tolerance = {torch.float64: 1e-9, torch.float32: 1e-4}.get(dtype, 8 * torch.finfo(dtype).eps)
-    scale = float(b.abs().max())
-    return float((a.double() - b.double()).abs().max()) <= tolerance * max(scale, 1e-30)
 
 
 def _named(core: nn.Module, module: nn.Module | str, argument: str) -> str:
@@ -293,8 +167,3 @@ def _named(core: nn.Module, module: nn.Module | str, argument: str) -> str:
         if other is inner or other is module:
             return name
     raise ModelError(f"{argument}: the {type(inner).__name__} given is no part of the model.")
-
-
-def _shapes(call: Call) -> str:
-    received = "?" if call.received is None else tuple(call.received.shape)
-    return f"{received} → {tuple(call.output.shape)}"

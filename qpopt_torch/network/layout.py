@@ -31,12 +31,15 @@ class Layout:
         How many tokens before the patches are no positions.
     relu
         Whether a ReLU that is no module of its own lies between the output and the pooling.
+    masked
+        Whether the pooling leaves out positions that only fill the batch up.
     """
 
     channels: Literal["first", "last"]
     pooling: Literal["mean", "max", "token"] = "mean"
     prefix: int = 0
     relu: bool = False
+    masked: bool = False
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Layout:
@@ -50,6 +53,7 @@ class Layout:
             and type(layout.prefix) is int
             and layout.prefix >= 0
             and type(layout.relu) is bool
+            and type(layout.masked) is bool
         )
         if not fine:
             raise ModelError(f"There is no {layout}.")
@@ -73,12 +77,31 @@ class Layout:
         """Whether neighbouring positions of the maps are neighbours in the input."""
         return self.channels == "first" or (maps is not None and maps.ndim == like.ndim)
 
-    def pool(self, output: Tensor) -> Tensor:
-        """Return the pooled features, N × channels, of the output of the feature layer."""
+    def pool(self, output: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the pooled features, N × channels, of the output of the feature layer.
+
+        `mask` says which positions of the output are there.
+        """
         if self.pooling == "token":
             return torch.relu(output[:, 0]) if self.relu else output[:, 0]
         positions = self.maps(output).flatten(2)
-        return positions.amax(2) if self.pooling == "max" else positions.mean(2)
+        there = self.there(positions, mask) if self.masked else None
+        if there is None:
+            return positions.amax(2) if self.pooling == "max" else positions.mean(2)
+        if self.pooling == "max":
+            return positions.masked_fill(~there[:, None], -torch.inf).amax(2)
+        inside = positions.masked_fill(~there[:, None], 0.0)
+        return inside.sum(2) / there.sum(1).clamp(min=1)[:, None]
+
+    def there(self, maps: Tensor, mask: Tensor | None) -> Tensor | None:
+        """Return which positions of maps are there; None where all are, or the mask is of others.
+
+        A mask covers the positions of the layer's output, and with them tokens before the patches.
+        """
+        if mask is None or maps.ndim != 3:
+            return None
+        mask = mask[:, self.prefix :]
+        return mask if mask.shape == (len(maps), maps.shape[2]) else None
 
 
 def token_grid(n_tokens: int, like: Tensor) -> tuple[int, int] | None:

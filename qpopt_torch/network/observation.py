@@ -11,8 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from qpopt import QpoptError
+from qpopt_torch.data.inputs import Batch, Inputs, call, described, main_of
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import Head
+from qpopt_torch.network.reading.outputs import logits_of
+from qpopt_torch.network.reading.tokens import after, received_by, shown_input
 
 
 @dataclass
@@ -26,7 +29,8 @@ class Features:
     features
         What the head receives, N × features.
     maps
-        Their feature maps, N × features × positions; None where there are none.
+        Their feature maps, N × features × positions; None where there are none. Positions that only
+        fill the batch up, as after the end of a text, hold −inf.
     """
 
     logits: Tensor
@@ -51,29 +55,40 @@ def observe(model: nn.Module, head: Head, *, evaluate: bool = True) -> Iterator[
     module, layer = head.modules(core)
     select: Callable[..., Tensor] | None = getattr(module, "select", None)
     seen = Features(torch.empty(0), torch.empty(0))
-    x = torch.empty(0)
+    received: dict[str, Any] = {}
 
-    def keep_input(module: nn.Module, args: tuple[Any, ...]) -> None:
-        nonlocal x
-        x = args[0]
+    def keep_input(module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        nonlocal received
+        received = received_by(core, args, keywords)
 
     def keep_features(module: nn.Module, args: tuple[Any, ...]) -> None:
-        received = args[0].flatten(1)
-        seen.features = received if select is None else select(received)
+        features = args[0].flatten(1)
+        seen.features = features if select is None else select(features)
 
     def keep_maps(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         assert head.layout is not None
-        maps = head.layout.maps(output, like=x)
+        if head.steps:
+            output = after(core, head.steps, output)
+        maps = head.layout.maps(output, like=shown_input(received))
         # All of them are the output itself, which a layer in place further on would change.
-        seen.maps = maps.clone() if select is None else select(maps, axis=1)
+        maps = maps.clone() if select is None else select(maps, axis=1)
+        there = None
+        if head.mask is not None:
+            there = head.layout.there(maps, head.mask.of(received))
+        if there is not None:
+            # A sample without any position would have no maximum.
+            there = there | ~there.any(1, keepdim=True)
+            maps = maps.masked_fill(~there[:, None], -torch.inf)
+        seen.maps = maps
 
     def keep_logits(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        seen.logits = logits_of(output)
+        seen.logits = logits_of(output, head.output)
 
     hooks: dict[nn.Module, Callable[..., Any]] = {core: keep_logits}
     if layer is not None:
         hooks[layer] = on_last_call(keep_maps, head.calls)
-    with hooked(hooks, {core: keep_input, module: keep_features}):
+    with hooked(hooks, {module: keep_features}), ExitStack() as stack:
+        stack.callback(core.register_forward_pre_hook(keep_input, with_kwargs=True).remove)
         if evaluate:
             with evaluating(core), torch.no_grad():
                 yield seen
@@ -145,9 +160,9 @@ class Call:
 
 
 def watch(
-    core: nn.Module, x: Tensor, modules: Mapping[str, nn.Module] | None = None
-) -> tuple[list[Call], Tensor]:
-    """Run a model; return the calls of its modules, or of some, in their order, and the logits."""
+    core: nn.Module, x: Batch, modules: Mapping[str, nn.Module] | None = None
+) -> tuple[list[Call], Any]:
+    """Run a model; return the calls of its modules, or of some, and what the model returned."""
     calls: list[Call] = []
     every = dict(core.named_modules()) if modules is None else modules
     names = {module: name for name, module in every.items() if name}
@@ -160,34 +175,33 @@ def watch(
             calls.append(Call(names[module], module, kept, output.detach().clone()))
 
     with hooked(dict.fromkeys(names, record)):
-        logits = logits_of(run(core, x, 0))
-    return calls, logits
+        returned = run(core, x, 0)
+    return calls, returned
 
 
-def run(model: nn.Module, x: Tensor, number: int) -> Any:
+def run(model: nn.Module, x: Batch, number: int) -> Any:
     """Return what a model gives for a batch; ModelError if it raises."""
     with explained(model, x, number):
-        return model(x)
+        return call(model, x)
 
 
 @contextmanager
-def explained(model: nn.Module, x: Tensor, number: int) -> Iterator[None]:
+def explained(model: nn.Module, x: Batch, number: int) -> Iterator[None]:
     """Turn whatever a model raises on a batch into one ModelError that names both."""
     try:
         yield
     except QpoptError:
         raise
     except Exception as error:  # the code of a user may fail in any way
-        kind = str(x.dtype).removeprefix("torch.")
-        hint = ""
-        if not x.is_floating_point():
+        hint, shown = "", main_of(x)
+        if not isinstance(x, Inputs) and not x.is_floating_point():
             hint = " If the model takes floats, convert them, for example x.float() / 255."
         said = " ".join(str(error).split()) or type(error).__name__
-        batch = f"batch {number}, {kind} of the shape {tuple(x.shape)}"
-        if "channels" in said and (taken := _channels(model, x)):
+        batch = f"batch {number}, {described(x)}"
+        if "channels" in said and (taken := _channels(model, shown)):
             raise ModelError(
                 f"The model ({type(model).__name__}) takes inputs of {taken} channel"
-                f"{'s' if taken > 1 else ''}, but those of {batch}, have {x.shape[1]}."
+                f"{'s' if taken > 1 else ''}, but those of {batch}, have {shown.shape[1]}."
             ) from error
         raise ModelError(
             f"The model ({type(model).__name__}) fails on {batch}: {said.rstrip('.')}.{hint}"
@@ -216,31 +230,3 @@ def on_last_call(hook: Callable[..., Any], calls: int) -> Callable[..., Any]:
         return hook(*arguments) if count % calls == 0 else None
 
     return counting
-
-
-def logits_of(output: Any) -> Tensor:
-    """Return the logits in whatever a classifier returned: N × classes.
-
-    Raises
-    ------
-    ModelError
-        If there are none.
-    """
-    found = output
-    if hasattr(output, "logits"):
-        found = output.logits
-    elif isinstance(output, Mapping) and "logits" in output:
-        found = output["logits"]
-    elif isinstance(output, (tuple, list)) and output:
-        found = output[0]
-    if not isinstance(found, Tensor):
-        raise ModelError(
-            f"The model returns {type(output).__name__}, in which there are no logits; it must "
-            "return a tensor, or an object, mapping or tuple that holds them."
-        )
-    if found.ndim != 2:
-        raise ModelError(
-            f"The model's output has the shape {tuple(found.shape)}; a classifier gives one row "
-            "of logits for each sample."
-        )
-    return found

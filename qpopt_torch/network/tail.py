@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from qpopt_torch.data.inputs import Batch, call, repeated
 from qpopt_torch.errors import ModelError
-from qpopt_torch.network.observation import evaluating, hooked, logits_of, run
+from qpopt_torch.network.observation import evaluating, hooked, run
+from qpopt_torch.network.reading.outputs import Output, logits_of
 
 N_PROBED = 4
 """Samples of a batch by which a cut is verified."""
@@ -67,6 +69,8 @@ class Tail:
         Inputs of a real batch.
     name
         The first layer behind the cut.
+    output
+        Which output of the network is the logits, where it has several.
 
     Raises
     ------
@@ -74,29 +78,32 @@ class Tail:
         If the logits depend on anything before the cut but by what this layer receives.
     """
 
-    def __init__(self, core: nn.Module, x: Tensor, name: str) -> None:
+    def __init__(self, core: nn.Module, x: Batch, name: str, output: Output = None) -> None:
         x = x[:N_PROBED]
         with evaluating(core), torch.no_grad():
-            seen, logits = _recorded(core, x, name)
+            seen, logits = _recorded(core, x, name, output)
         if seen.received is None:
             raise ModelError(f"{name!r} is not called with a tensor, so no cut can be made there.")
         done = {n for n, outputs in seen.outputs.items() if all(map(torch.is_tensor, outputs))}
         outermost = [n for n in done if not any(parent in done for parent in _parents(n))]
-        self.name, self.sample = name, x[:1].clone()
+        first = x[:1]
+        self.name = name
+        self.sample = first.clone() if isinstance(first, Tensor) else first.map_tensors(torch.clone)
         self.answers = {
             n: [out[:1].clone() if len(out) == len(x) else out for out in seen.outputs[n]]
             for n in outermost
         }
         with evaluating(core), torch.no_grad():
-            found = logits_of(self(core, seen.received))
+            found = logits_of(self(core, seen.received), output)
         if not torch.isfinite(logits).all() or _apart(found, logits) > TOLERANCE:
             raise ModelError(
                 f"The network cannot be cut in front of {name!r}: the logits depend on something "
                 "before it that does not go through it."
             )
 
-    def __call__(self, core: nn.Module, activations: Tensor) -> Any:
+    def __call__(self, core: nn.Module, activations: Batch) -> Any:
         """Return what the network gives for activations that reach the cut."""
+        assert isinstance(activations, Tensor)  # those that are kept are one tensor
         n = len(activations)
         if activations.ndim == 4 and activations.device.type == "cpu" and torch.is_grad_enabled():
             # With channels last, processors take a third less for a step of training.
@@ -109,11 +116,11 @@ class Tail:
             for name, answers in self.answers.items():
                 stack.enter_context(_answering(core.get_submodule(name), answers, n))
             stack.enter_context(hooked({}, {core.get_submodule(self.name): replaced}))
-            return core(self.sample.expand(n, *self.sample.shape[1:]))
+            return call(core, repeated(self.sample, n))
 
 
 @torch.no_grad()
-def activations_at(core: nn.Module, x: Tensor, name: str, number: int) -> Tensor:
+def activations_at(core: nn.Module, x: Batch, name: str, number: int) -> Tensor:
     """Return what a layer receives in a forward pass of a batch of that number."""
     kept: list[Tensor] = []
 
@@ -126,7 +133,7 @@ def activations_at(core: nn.Module, x: Tensor, name: str, number: int) -> Tensor
 
 
 @torch.no_grad()
-def cuts(core: nn.Module, x: Tensor) -> list[Cut]:
+def cuts(core: nn.Module, x: Batch) -> list[Cut]:
     """Return all places where a network might be cut, from the input on; not verified."""
     x = x[:N_PROBED]
     started: list[tuple[str, tuple[int, ...] | None]] = []
@@ -157,7 +164,7 @@ def cuts(core: nn.Module, x: Tensor) -> list[Cut]:
     ]
 
 
-def _recorded(core: nn.Module, x: Tensor, name: str) -> tuple[_Recording, Tensor]:
+def _recorded(core: nn.Module, x: Batch, name: str, output: Output) -> tuple[_Recording, Tensor]:
     seen = _Recording()
     names = {module: n for n, module in core.named_modules() if n}
 
@@ -171,7 +178,7 @@ def _recorded(core: nn.Module, x: Tensor, name: str) -> tuple[_Recording, Tensor
             seen.received = args[0].detach().clone()
 
     with hooked(dict.fromkeys(names, keep), {core.get_submodule(name): cut}):
-        logits = logits_of(run(core, x, 0))
+        logits = logits_of(run(core, x, 0), output)
     return seen, logits
 
 

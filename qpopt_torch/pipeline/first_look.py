@@ -14,7 +14,8 @@ from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.errors import LoaderError, ModelError
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
-from qpopt_torch.network.observation import evaluating, logits_of, run
+from qpopt_torch.network.observation import evaluating, run
+from qpopt_torch.network.reading.outputs import logits_of
 from qpopt_torch.sparse.record import Record, record_of
 
 
@@ -57,7 +58,7 @@ def first_look(
     check_labels(y, len(x), found.n_classes, 0)
     for name, loader in loaders.items():
         if loader is not plain:
-            _check(model, name, loader, found.n_classes)
+            _check(model, name, loader, found)
     bias, hint = preparing.get("bias", "none"), tuple(preparing.get("hint", ()))
     if not isinstance(bias, str) and not callable(bias) and len(bias) != found.n_features:
         raise InvalidInstance(
@@ -69,12 +70,12 @@ def first_look(
     return found, record_of(plain, x)
 
 
-def _check(model: nn.Module, name: str, loader: Iterable[Any], n_classes: int) -> None:
+def _check(model: nn.Module, name: str, loader: Iterable[Any], head: Head) -> None:
     """Raise, with the name of the loader, if the model cannot take its first batch."""
     try:
         x, y = first_batch(loader, model)
-        check_labels(y, len(x), n_classes, 0)
+        check_labels(y, len(x), head.n_classes, 0)
         with evaluating(model), torch.no_grad():
-            logits_of(run(model, x, 0))
+            logits_of(run(model, x, 0), head.output)
     except (LoaderError, ModelError) as error:
         raise type(error)(f"{name}: {error}") from error

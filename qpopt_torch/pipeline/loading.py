@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.network.builders import load_state, rebuild
 from qpopt_torch.network.geometry import apply_changes
 from qpopt_torch.network.observation import unwrap
+from qpopt_torch.network.reading.outputs import Output, check_output
 from qpopt_torch.network.specification import OWN, Specification
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -27,7 +28,9 @@ from qpopt_torch.sparse.storage import SOLUTION, explained, folder_of, read_mode
 from qpopt_torch.training.loop import History
 
 
-def load(directory: AnyPath, model: nn.Module | None = None) -> SparseClassifier:
+def load(
+    directory: AnyPath, model: nn.Module | None = None, *, output: Output = None
+) -> SparseClassifier:
     """Restore a sparse classifier that `SparseClassifier.save` wrote.
 
     Parameters
@@ -39,6 +42,9 @@ def load(directory: AnyPath, model: nn.Module | None = None) -> SparseClassifier
         and the copy is in evaluation mode. None builds it as config.json says, which is possible
         for models of timm, torchvision and transformers, and for those that a function made whose
         name is known, as `qpopt_torch.build` gives them.
+    output
+        The function that picks one of several outputs, where the model was made with one; names and
+        places are known without it.
 
     Raises
     ------
@@ -67,6 +73,8 @@ def load(directory: AnyPath, model: nn.Module | None = None) -> SparseClassifier
     """
     folder = folder_of(directory)
     config, head, state = read_model(folder)
+    check_output(output)
+    head = head if output is None else replace(head, output=output)
     n_select, hidden = config["n_select"], config["hidden"]
     selection, zeros = np.arange(n_select), np.zeros(n_select)
     nothing, every = np.zeros((head.n_classes, n_select)), np.zeros(head.n_features)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,15 +15,13 @@ from qpopt.io import AnyPath
 from qpopt.preprocessing import check_counts
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import require_rereadable
-from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.class_names import checked_class_names, known_class_names
 from qpopt_torch.data.resuming import unknown_order
 from qpopt_torch.data.seeding import seeded
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
-from qpopt_torch.metrics.accuracy import accuracy
-from qpopt_torch.metrics.evaluate import evaluate
 from qpopt_torch.network.fingerprint import fingerprint
-from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import HeadLike
+from qpopt_torch.network.head_finder import HeadLike, split_unpack
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     checked_options,
@@ -34,8 +31,10 @@ from qpopt_torch.pipeline.arguments import (
     with_finer_maps,
 )
 from qpopt_torch.pipeline.first_look import first_look
+from qpopt_torch.pipeline.judging import judge, measure
 from qpopt_torch.pipeline.run_folder import CHECKPOINT, PASS, RunFolder, plain_values
 from qpopt_torch.pipeline.sparse_model import advise, sparse_model
+from qpopt_torch.pipeline.telling import EpochLines, Stage, solve_progress, spoken
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import SOLUTION
 from qpopt_torch.statistics.collect import collect
@@ -50,15 +49,11 @@ from qpopt_torch.training.settings import (
     training_settings,
 )
 
-LOSS = 0.02
-"""Accuracy, from 0 to 1, that a sparse model may lose without a warning."""
-
-MEASURED = 512
-"""Features of a dense model up to which all of them are measured, which takes time for each."""
-
-logger = logging.getLogger("qpopt")
+GOOD_ENOUGH: Mapping[str, Any] = {"gap": 0.01, "patience": 20.0}
+"""When a solve stops early, where `solve` says nothing else: its accuracy gains nothing more."""
 
 
+@spoken
 def sparsify(
     model: nn.Module,
     loader: Iterable[Any],
@@ -107,12 +102,15 @@ def sparsify(
         How the instance is made: further arguments of `Statistics.instance` and `qpopt.prepare`,
         such as `similarity`, `bias`, `bias_scale` and `epsilon`.
     solve
-        How it is solved: arguments of `qpopt.solve`, such as `method`, `time_limit` and `seed`.
+        How it is solved: arguments of `qpopt.solve`, such as `method`, `time_limit` and `seed`. It
+        stops early when it is good enough, by default at a `gap` of 1 %, or when nothing has
+        changed for a `patience` of 20 s.
     head
         The head, its module or name, or arguments of `find_head` such as `feature_layer`, where
-        they are known; found and verified otherwise. Among the arguments may be `finer_maps`, the
-        `stages` of the function of that name or a mapping of its arguments, and `relu`, as in
-        `SparseHead`.
+        they are known; found and verified otherwise. Among the arguments may be `output`, which
+        says which of several outputs is meant; `unpack`, a function of a batch that returns inputs
+        and labels; `finer_maps`, the `stages` of the function of that name or a mapping of its
+        arguments; and `relu`, as in `SparseHead`.
     class_names
         Names of the classes.
     out
@@ -120,7 +118,8 @@ def sparsify(
         call with the same directory continues where the first one was interrupted; another call
         is refused, and told what differs.
     progress
-        Whether to show progress on a terminal, or a function that is told of all events.
+        Whether to show progress: on a terminal live; elsewhere one line of the logger `qpopt` for
+        every stage and epoch. Or a function that is told of all events.
 
     Returns
     -------
@@ -145,6 +144,9 @@ def sparsify(
     settings = training_settings(training)
     core = unwrap(model)
     head, kind = split_kind(head)
+    head, unpack = split_unpack(head)
+    loader, val_loader = unpacked(loader, unpack), unpacked(val_loader, unpack)
+    statistics_loader = unpacked(statistics_loader, unpack)
     preparing, solving = checked_options(core, prepare, solve, head)
     wanted = checked_wishes(n_select, n_per_class, include, exclude)
     names = checked_class_names(class_names)
@@ -158,10 +160,12 @@ def sparsify(
     found, record = ranks.on_all(lambda: first_look(core, plain, head, names, loaders, preparing))[
         0
     ]
+    names = names or known_class_names(core, plain, found.n_classes)
     alike = preparing.get("budget") is None and preparing.get("negative") is None
     check_counts(found.n_features, found.n_classes, n_select, n_per_class, **wanted, alike=alike)
     weights = ranks.agreed(lambda: fingerprint(core), "the model")
     tell(Phase.COLLECT)
+    stage = Stage()
     received: list[tuple[Tensor, Tensor]] | None = (
         [] if isinstance(settings, AdapterTraining) else None
     )
@@ -175,21 +179,28 @@ def sparsify(
         collecting["checkpoint"] = folder.path / PASS
     statistics = statistics_for(preparing, solving, core, plain, **collecting)
     counts = {"n_select": n_select, "n_per_class": n_per_class, **wanted}
+    solving = {**GOOD_ENOUGH, **solving}
     ways = {"prepare": preparing, "solve": solving, "training": settings, "head": found}
     finer = {"finer_maps": getattr(core, "finer_maps", None)}
     call = plain_values({"model": weights, **counts, **ways, **kind, "class_names": names, **finer})
     if folder is not None:
         statistics = ranks.on_first(partial(folder.open, call, statistics))
+    seen = statistics.n_samples, statistics.n_classes, statistics.n_features
+    stage.done("statistics of %d samples, %d classes × %d features", *seen)
     instance = statistics.instance(n_select, n_per_class, **wanted, **preparing)
-    solving["progress"] = progress
+    solving["progress"] = solve_progress(progress)
     solution = ranks.on_first(lambda: _solution(instance, folder, solving))
+    gap = "not known" if solution.gap is None else f"{100 * solution.gap:.2f} %"
+    stage.done("solved: %d features, %d a class, gap %s", n_select, n_per_class, gap)
     sparse = sparse_model(core, solution, statistics, plain, kind, progress=shown)
     advise(instance, sparse)
+    said = EpochLines(0 if settings is None else settings.epochs)
 
     def epoch(record: dict[str, float], step: int) -> None:
+        said(record)
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
 
-    sparse.record = record
+    sparse.record, sparse.unpack = record, unpack
     record.manifest = call
     following: dict[str, Any] = {"log": epoch, "progress": shown}
     if isinstance(settings, FineTuning):
@@ -203,6 +214,8 @@ def sparsify(
             following["validation"] = extract(core, val_loader, found, progress=shown)
         sparse.requires_grad_(False)
         record.history = train_adapter(sparse.sparse_head, *features, settings, **following)
+    if settings is not None and settings.epochs:
+        stage.done("trained")
     if val_loader is not None:
         tell(Phase.EVALUATE)
         dense, after = measure(model, sparse, val_loader, found, shown)
@@ -239,45 +252,6 @@ def solved(instance: Instance, options: Mapping[str, Any]) -> Solution:
             f"{solution.status}. Give it more time with solve={{'time_limit': …}}."
         )
     return solution
-
-
-def measure(
-    model: nn.Module,
-    sparse: SparseClassifier,
-    loader: Iterable[Any],
-    head: Head,
-    progress: bool,
-) -> tuple[float, float]:
-    """Measure both models; return their accuracies, and keep all else with the sparse one.
-
-    Of a group of ranks each sees a share of the samples, of which accuracies alone are merged.
-    """
-    if ranks.active():
-        both = [accuracy(one, loader, progress=progress) for one in (model, sparse)]
-        return both[0], both[1]
-    few = head.n_features <= MEASURED
-    dense = evaluate(model, loader, head=head, features=few, progress=progress)
-    sparse.metrics["dense"] = dense
-    sparse.metrics["sparse"] = after = evaluate(sparse, loader, progress=progress)
-    return dense.accuracy, after.accuracy
-
-
-def judge(dense: float, sparse: float, statistics: Statistics) -> None:
-    """Log both accuracies, and warn of what would make the sparse model useless."""
-    logger.info("accuracy %.4f, of the dense model %.4f", sparse, dense)
-    chance = float(statistics.counts.max()) / statistics.n_samples
-    if dense <= chance + min(chance / 2, (1 - chance) / 10):
-        logger.warning(
-            "The dense model is hardly better than chance: accuracy %.4f, where the most frequent "
-            "class alone gives %.4f. Is it trained, and are the labels in its order?",
-            *(dense, chance),
-        )
-    if dense - sparse > LOSS:
-        logger.warning(
-            "The sparse model is %.1f points below the dense one; more features, more of them per "
-            "class, or a longer training may help.",
-            100 * (dense - sparse),
-        )
 
 
 def _solution(instance: Instance, folder: RunFolder | None, options: Mapping[str, Any]) -> Solution:

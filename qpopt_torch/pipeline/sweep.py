@@ -24,11 +24,12 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError, shown
 from qpopt_torch.metrics.accuracy import Accuracy
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import HeadLike
+from qpopt_torch.network.head_finder import HeadLike, split_unpack
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.pipeline.arguments import (
     check_count,
@@ -115,6 +116,9 @@ def sweep(
     pairs = _pairs(n_select, n_per_class)
     core, names = unwrap(model), checked_class_names(class_names)
     head, kind = split_kind(head)
+    head, unpack = split_unpack(head)
+    loader, val_loader = unpacked(loader, unpack), unpacked(val_loader, unpack)
+    statistics_loader = unpacked(statistics_loader, unpack)
     preparing, solving = checked_options(core, prepare, solve, head, "start")
     solving.setdefault("time_limit", TIME_LIMIT)
     plain = loader if statistics_loader is None else statistics_loader

@@ -203,7 +203,7 @@ def drawn(
             "index": sample.index,
             "z": [_rounded(value, 3) for value in sample.values],
         }
-        if grid:
+        if maps[place:]:
             entry["maps"] = maps[place]
         if sample.picture.kind == "image":
             height, width = sample.picture.values.shape[:2]
@@ -211,6 +211,10 @@ def drawn(
             images.append(sample.picture)
         elif sample.picture.kind == "series":
             entry["series"] = encode_series(sample.picture, params.series_lines)
+        elif sample.picture.kind == "text":
+            entry["words"] = list(sample.picture.words)
+        elif sample.picture.kind == "table":
+            entry["row"] = [list(cell) for cell in sample.picture.row]
         described.append(entry)
     sides = [max(picture.values.shape[:2]) for picture in images]
     left = budget - len(json.dumps(described)) - params.page_bytes
@@ -218,6 +222,7 @@ def drawn(
         "samples": described,
         "images": encode_images(images, left, params),
         "grid": list(grid),
+        "located": bool(maps),
         "sharp": bool(sides) and max(sides) <= TINY,
     }
 

@@ -90,6 +90,8 @@ def encode_maps(
     the maps of the samples `scale`, averaged down as they are shown: averages spread less.
     """
     kinds = {sample.picture.kind for sample in samples}
+    if kinds == {"text"}:
+        return (), _word_levels(samples, scale)
     shown = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
     shapes = {sample.maps.shape for sample in samples if sample.maps is not None}
     if not scale or len(shapes) != 1 or len(shape := next(iter(shapes))) != shown + 1:
@@ -106,11 +108,27 @@ def encode_maps(
     limits = heat_limits([small(sample) for sample in scale])
     texts = []
     for sample in samples:
-        maps = small(sample).astype(np.float64)
-        low, high = (limits[:, i].reshape(-1, *[1] * shown) for i in (0, 1))
-        level = np.rint(255 * np.clip((maps - low) / (high - low), 0, 1)).astype(np.uint8)
+        level = _levels(small(sample), limits)
         texts.append(base64.b64encode(level.tobytes()).decode())
     return (level.shape[1:] if shown == 2 else (1, *level.shape[1:])), texts
+
+
+def _word_levels(samples: Sequence[Sample], scale: Sequence[Sample]) -> list[str]:
+    """Return for every text base64 of features × words bytes; nothing where there are no maps."""
+    known = [sample.maps for sample in scale if sample.maps is not None]
+    if not known or any(sample.maps is None for sample in samples):
+        return []
+    limits = heat_limits(known)
+    levels = [_levels(s.maps, limits) for s in samples if s.maps is not None]
+    return [base64.b64encode(level.tobytes()).decode() for level in levels]
+
+
+def _levels(maps: NDArray[np.float16], limits: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return maps in 255 steps between the limits of their features."""
+    low, high = (limits[:, i].reshape(-1, *[1] * (maps.ndim - 1)) for i in (0, 1))
+    share = np.clip((maps.astype(np.float64) - low) / (high - low), 0, 1)
+    found: NDArray[np.uint8] = np.rint(255 * share).astype(np.uint8)
+    return found
 
 
 def encode_series(picture: Picture, n_lines: int) -> list[list[float]]:

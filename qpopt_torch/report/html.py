@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from qpopt import QpoptError
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.evidence.meaning import meaning_of
-from qpopt_torch.evidence.pictures import ToImage
+from qpopt_torch.evidence.showing import Show
 from qpopt_torch.explain import Evidence, gather
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.evaluate import MetricCollection
@@ -71,7 +71,7 @@ def write_report(
     masks: ArrayLike | None = None,
     dense: Metrics | None = None,
     settings: Mapping[str, Any] | None = None,
-    to_image: ToImage | None = None,
+    to_image: Show | None = None,
     title: str = "A sparse classifier",
     max_bytes: int = MAX_BYTES,
     params: PageParams | None = None,
@@ -91,8 +91,10 @@ def write_report(
     train_loader
         Training batches, whose samples show the classes and features; without it, those of
         `loader`.
-    class_names, to_image, progress
+    class_names, progress
         As in `gather`.
+    to_image
+        How samples are shown, as `show` in `gather`.
     attributes, similarity, masks
         As in `evaluate`.
     dense

@@ -16,16 +16,17 @@ from torch import Tensor, nn
 from qpopt import Solution
 from qpopt.io import AnyPath
 from qpopt_torch.data.class_names import checked_class_names, class_number
+from qpopt_torch.data.unpacking import Unpack
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.observation import Features, logits_of, observe, unwrap
-from qpopt_torch.network.specification import described
+from qpopt_torch.network.observation import Features, observe, unwrap
+from qpopt_torch.network.reading.outputs import logits_of
 from qpopt_torch.sparse.card import write_card
 from qpopt_torch.sparse.consistency import check_selection
 from qpopt_torch.sparse.record import Record
 from qpopt_torch.sparse.sets.calibrated import Calibrated
 from qpopt_torch.sparse.sparse_head import DROPOUT, SparseHead, average_value, fewer_features
-from qpopt_torch.sparse.storage import SOLUTION, made_folder, save_model
+from qpopt_torch.sparse.storage import SOLUTION, config_of, made_folder, save_model
 from qpopt_torch.statistics.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ class SparseClassifier(Calibrated, nn.Module):
         The solution that `sparse_head` was made from, kept for saving and explaining.
     class_names
         Names of the classes.
+
+    Attributes
+    ----------
+    unpack
+        A function of a batch that returns inputs and labels, for loaders of another form; it is
+        not saved.
     """
 
     def __init__(
@@ -76,6 +83,7 @@ class SparseClassifier(Calibrated, nn.Module):
         self.class_names = checked_class_names(class_names, head.n_classes)
         self.feature_names: dict[int, str] = {}
         self.record = Record()
+        self.unpack: Unpack | None = None
         core = unwrap(model)
         old, _ = head.modules(core)
         if not isinstance(weight := getattr(old, "weight", None), Tensor):
@@ -225,18 +233,18 @@ class SparseClassifier(Calibrated, nn.Module):
             raise ModelError("Two features would have the same name; give each its own.")
         self.feature_names = kept
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the logits, N × classes."""
-        return logits_of(self.network(x))
+    def forward(self, *inputs: Any, **named: Any) -> Tensor:
+        """Return the logits, N × classes, of inputs as the network takes them."""
+        return logits_of(self.network(*inputs, **named), self.head.output)
 
-    def features(self, x: Tensor) -> Features:
-        """Return logits, selected features and their maps.
+    def features(self, *inputs: Any, **named: Any) -> Features:
+        """Return logits, selected features and their maps, of inputs as the network takes them.
 
         With an adapter, the maps are the adapter applied to every position; for a linear one and
         average pooling, they pool to the features exactly.
         """
         with self.observe(evaluate=False) as seen:
-            self.network(x)
+            self.network(*inputs, **named)
         return seen
 
     def observe(self, *, evaluate: bool = True) -> AbstractContextManager[Features]:
@@ -252,39 +260,23 @@ class SparseClassifier(Calibrated, nn.Module):
         uneven = bool(fewer_features(head.assignment).any())
         check_selection(head.state_dict(), self.head, len(head.selection), uneven=uneven)
         folder = made_folder(directory)
-        config = {
-            "architecture": type(self.network).__name__,
-            **described(self.network),
-            **self.record.to_dict(),
-            "head": self.head.to_dict(),
-            "n_select": len(head.selection),
-            "dropout": head.dropout.p,
-            "hidden": None if head.adapter is None else head.adapter.hidden,
-            "class_names": self.class_names,
-            "feature_names": {str(d): name for d, name in self.feature_names.items()},
-            "solution": self.solution is not None,
-            **self.calibration(),
-        }
-        if head.relu:
-            config["relu"] = True
-        if uneven:
-            config["uneven"] = True
-        if head.adapter is not None and head.adapter.relu:
-            config["adapter_relu"] = True
-        if finer := getattr(self.network, "finer_maps", None):
-            config["finer_maps"] = finer
         if self.solution is not None:
             self.solution.save(folder / SOLUTION)
-        save_model(folder, config, self.state_dict())
+        save_model(folder, config_of(self, uneven=uneven), self.state_dict())
         write_card(folder, self)
 
     def report(self, path: AnyPath, loader: Iterable[Any], **options: Any) -> Path:
         """Write one HTML file in which a person can read the whole model.
 
         Arguments are those of `qpopt_torch.report.write_report`; `options` may hold, above all,
-        `train_loader`, `class_names` and `to_image`.
+        `train_loader`, `class_names`, and `show`, which says how samples are shown, as in `gather`.
         """
         from qpopt_torch.report import write_report
+
+        if (show := options.pop("show", None)) is not None:
+            if options.get("to_image") is not None:
+                raise ModelError("to_image and show say the same; pass one of them.")
+            options["to_image"] = show
 
         return write_report(self, path, loader, **options)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import safetensors.torch
 from safetensors import SafetensorError
@@ -20,7 +20,11 @@ from qpopt import InvalidArgument, InvalidFile
 from qpopt.io import AnyPath, opened_json, replacing, save_json
 from qpopt_torch.errors import UNREADABLE, ModelError, reason, shown
 from qpopt_torch.network.head import Head
+from qpopt_torch.network.specification import described
 from qpopt_torch.sparse.consistency import check_adapter, check_config, check_selection, seal
+
+if TYPE_CHECKING:
+    from qpopt_torch.sparse.classifier import SparseClassifier
 
 WEIGHTS, CONFIG, SOLUTION = "weights.safetensors", "config.json", "solution.json"
 
@@ -40,6 +44,33 @@ def folder_of(path: AnyPath) -> Path:
     if not isinstance(path, str | PathLike):
         raise InvalidArgument(f"A directory is named by its path, not {shown(path)}.")
     return Path(path)
+
+
+def config_of(sparse: SparseClassifier, *, uneven: bool) -> dict[str, Any]:
+    """Return what config.json says of a model; `uneven` if classes have several numbers."""
+    head = sparse.sparse_head
+    config = {
+        "architecture": type(sparse.network).__name__,
+        **described(sparse.network),
+        **sparse.record.to_dict(),
+        "head": sparse.head.to_dict(),
+        "n_select": len(head.selection),
+        "dropout": head.dropout.p,
+        "hidden": None if head.adapter is None else head.adapter.hidden,
+        "class_names": sparse.class_names,
+        "feature_names": {str(d): name for d, name in sparse.feature_names.items()},
+        "solution": sparse.solution is not None,
+        **sparse.calibration(),
+    }
+    if head.relu:
+        config["relu"] = True
+    if uneven:
+        config["uneven"] = True
+    if head.adapter is not None and head.adapter.relu:
+        config["adapter_relu"] = True
+    if finer := getattr(sparse.network, "finer_maps", None):
+        config["finer_maps"] = finer
+    return config
 
 
 def save_model(folder: Path, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> None:

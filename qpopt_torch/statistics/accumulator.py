@@ -144,9 +144,10 @@ class Accumulator:
         histograms.view(-1).index_add_(0, flat, ones)
 
     def _add_maps(self, values: Tensor, maps: Tensor, grid: bool) -> None:
-        self.n_positions = maps[0, 0].numel() if len(maps) else self.n_positions
+        n_positions = maps[0, 0].numel() if len(maps) else 0
+        self.n_positions = max(self.n_positions, n_positions)
         distance = edge_distance(maps.shape[2:]).to(values) if grid else None
-        step = max(1, self.chunk // max(1, maps.shape[1] * self.n_positions))
+        step = max(1, self.chunk // max(1, maps.shape[1] * n_positions))
         for first in range(0, len(maps), step):
             positions = maps[first : first + step].flatten(2)
             chunk = values[first : first + step]

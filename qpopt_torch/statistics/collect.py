@@ -14,12 +14,14 @@ from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, begin, nothing_in
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.inputs import Batch, Inputs, main_of, plain
 from qpopt_torch.data.resuming import check_known_order, rest_of
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import EmptyLoader, ModelError, shown
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import HeadLike, head_of
+from qpopt_torch.network.head_finder import HeadLike, head_of, split_unpack
 from qpopt_torch.network.observation import Features, observe, run, unwrap, watch
 from qpopt_torch.statistics.accumulator import (
     Accumulator,
@@ -103,6 +105,8 @@ def collect(
     Instance(4 classes × 12 features, select 4, 2 per class)
     """
     core, names = unwrap(model), checked_class_names(class_names)
+    head, unpack = split_unpack(head)
+    loader = unpacked(loader, unpack)
     bins = checked_bins(bins)
     if like is not None and not isinstance(like, Statistics):
         raise InvalidArgument(f"like must be Statistics, not {shown(like)}.")
@@ -130,7 +134,7 @@ def collect(
         check_memory(bins, found.n_classes, found.n_features)
         with observe(core, found) as first, casting(x.device):
             _run(core, x, first, 0)
-        beginning = digest(x) if ranks.active() or checkpoint is not None else ""
+        beginning = digest(plain(x)) if ranks.active() or checkpoint is not None else ""
         return found, FeatureScale.of(first.features), beginning
 
     answers = [answer for answer in ranks.on_all(prepare_pass) if answer is not None]
@@ -180,7 +184,7 @@ def collect(
                         _run(core, x, seen, number)
                 else:
                     seen.features, seen.maps = first.features, first.maps
-                grid = found.layout is None or found.layout.is_grid(seen.maps, x)
+                grid = found.layout is None or found.layout.is_grid(seen.maps, main_of(x))
                 sums.add(seen.features, y, seen.maps, grid=grid)
                 if received is not None:
                     received.append((seen.features.float().cpu(), y.cpu()))
@@ -194,12 +198,13 @@ def collect(
     return reduce(Statistics.merge, parts)
 
 
-def _run(core: nn.Module, x: Tensor, seen: Features, number: int) -> None:
+def _run(core: nn.Module, x: Batch, seen: Features, number: int) -> None:
     run(core, x, number)
     if not torch.isfinite(seen.features).all():
         bad = [call.name for call in watch(core, x)[0] if not torch.isfinite(call.output).all()]
         where = repr(bad[0]) if bad else "between two modules"
-        if not torch.isfinite(x).all():
+        tensors = x.tensors if isinstance(x, Inputs) else (x,)
+        if not all(torch.isfinite(value).all() for value in tensors):
             where = "the input itself"
         raise ModelError(
             f"The features of batch {number} are not finite; the first layer that gives NaN or "

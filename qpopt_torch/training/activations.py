@@ -15,6 +15,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
 
 from qpopt.io import opened_json, replacing, save_json
 from qpopt_torch.data.batches import batch_count, batches
+from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import TrainingError
 
@@ -88,7 +89,7 @@ def check_size(n_samples: int | None, numbers: int, views: int, max_bytes: float
 def kept_activations(
     path: Path,
     passes: Passes,
-    compute: Callable[[Tensor, int], Tensor],
+    compute: Callable[[Batch, int], Tensor],
     model: nn.Module,
     n_classes: int,
     *,
@@ -147,7 +148,7 @@ def kept_activations(
                 for at, (x, y) in enumerate(reading):
                     own += y.tolist()
                     for view, flip in zip(views, flips, strict=True):
-                        kept = _half(compute(x.flip(-1) if flip else x, at))
+                        kept = _half(compute(_mirrored(x) if flip else x, at))
                         shape = kept.shape[1:]
                         view += range(n_rows, n_rows + len(kept))
                         n_rows += len(kept)
@@ -164,6 +165,11 @@ def kept_activations(
     record = {"key": key, "shape": list(shape), "rows": rows, "labels": labels}
     save_json(about, "activations", record)
     return Activations(path, shape, np.array(rows), np.array(labels))
+
+
+def _mirrored(x: Batch) -> Tensor:
+    assert isinstance(x, Tensor)  # a partial run asks for views of images alone
+    return x.flip(-1)
 
 
 def _half(values: Tensor) -> NDArray[np.float16]:

@@ -9,10 +9,11 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.finer_maps import refine, split_head
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.head_finder import HeadLike, head_of
+from qpopt_torch.network.head_finder import HeadLike, head_of, split_unpack
 from qpopt_torch.network.observation import unwrap
 from qpopt_torch.training.fine_tuning import tune
 from qpopt_torch.training.loop import History, Log, Training, check_loaders, train
@@ -67,6 +68,9 @@ def train_dense(
     require_settings(settings, DenseTraining, PartialTraining)
     if isinstance(settings, PartialTraining) and settings.grounding is not None:
         raise TrainingError("A dense model has no assignment that grounding could follow.")
+    head, unpack = split_unpack(head)
+    loader, val_loader = unpacked(loader, unpack), unpacked(val_loader, unpack)
+    plain_loader = unpacked(plain_loader, unpack)
     check_loaders(loader, val_loader)
     core = unwrap(model)
     head, finer = split_head(head)

@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from qpopt.io import AnyPath
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.checkpoint import read
@@ -80,6 +81,8 @@ def fine_tune(
         raise ModelError(f"fine_tune trains a SparseClassifier, not {shown(model)}.")
     settings = FineTuning() if settings is None else settings
     require_settings(settings, FineTuning)
+    loader, val_loader = unpacked(loader, model.unpack), unpacked(val_loader, model.unpack)
+    plain_loader = unpacked(plain_loader, model.unpack)
     check_loaders(loader, val_loader)
     if not settings.epochs:
         model.eval()

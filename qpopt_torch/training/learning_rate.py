@@ -13,6 +13,7 @@ from torch import Tensor
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batches
+from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.observation import explained
@@ -42,7 +43,7 @@ def best_rate(objective: TrainingObjective, loader: Iterable[Any], settings: Fin
 
 def trial(
     objective: TrainingObjective,
-    kept: Sequence[tuple[Tensor, Tensor]],
+    kept: Sequence[tuple[Batch, Tensor]],
     settings: FineTuning,
     rate: float,
 ) -> float:
@@ -65,9 +66,9 @@ def trial(
 
 def _some_batches(
     objective: TrainingObjective, loader: Iterable[Any], settings: FineTuning
-) -> list[tuple[Tensor, Tensor]]:
+) -> list[tuple[Batch, Tensor]]:
     """Read the batches of all trials, once: reading may take longer than the steps."""
-    kept: list[tuple[Tensor, Tensor]] = []
+    kept: list[tuple[Batch, Tensor]] = []
     size = 0
     with seeded(settings.seed, 0, loader):
         for x, y in batches(loader, objective.model, objective.n_classes, repeated=True):

@@ -18,6 +18,7 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, require_rereadable
+from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.data.sharding import check_sharded
 from qpopt_torch.errors import TrainingError
@@ -92,7 +93,7 @@ class Training:
         if ranks.active():
             self.parallel = nn.parallel.DistributedDataParallel(self.objective)
 
-    def step(self, x: Tensor, y: Tensor) -> tuple[float, Tensor] | None:
+    def step(self, x: Batch, y: Tensor) -> tuple[float, Tensor] | None:
         """Take one step; return loss and logits, or None if the loss is not finite."""
         self.optimizer.zero_grad(set_to_none=True)
         precision = torch.autocast(self.device.type, self.amp, enabled=self.amp is not None)

@@ -10,10 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qpopt_torch.data.batches import first_batch
+from qpopt_torch.data.inputs import Batch, call
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.grids import are_grids, one_grid
 from qpopt_torch.network.head import Head
-from qpopt_torch.network.observation import hooked, logits_of, observe, run
+from qpopt_torch.network.observation import hooked, observe, run
+from qpopt_torch.network.reading.outputs import logits_of
 from qpopt_torch.network.tail import Tail
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
@@ -98,7 +100,8 @@ class TrainingObjective(nn.Module):
         x = x[:N_PROBED]
 
         def logits() -> Tensor:
-            return logits_of(run(network, x, 0) if tail is None else tail(network, x))
+            found = run(network, x, 0) if tail is None else tail(network, x)
+            return logits_of(found, self.head.output)
 
         if not are_grids(network, self.head.modules(network)[1], logits):
             raise TrainingError(
@@ -114,7 +117,7 @@ class TrainingObjective(nn.Module):
                 module.train(self.norms == "trained")
         return self
 
-    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Batch, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return loss and logits."""
         network = self.network
         module: Any = self.head.modules(network)[0]
@@ -125,7 +128,7 @@ class TrainingObjective(nn.Module):
         hooks = hooked(after, {module: self._drop})
         drawn = one_grid(network) if self.grids == "one" and self.training else nullcontext()
         with drawn, observe(network, self.head, evaluate=False) as seen, hooks:
-            network(x) if self.tail is None else self.tail(network, x)
+            call(network, x) if self.tail is None else self.tail(network, x)
         smoothing = self.smoothing if self.training else 0.0
         loss = F.cross_entropy(seen.logits.float(), y, label_smoothing=smoothing)
         if self.grounding is not None and kept:

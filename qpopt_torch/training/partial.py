@@ -17,11 +17,14 @@ from torch import Tensor, nn
 from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, first_batch
+from qpopt_torch.data.inputs import Batch, described
+from qpopt_torch.data.inputs import plain as plain_inputs
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.data.sharding import digest
 from qpopt_torch.errors import ModelError, TrainingError
 from qpopt_torch.network.fingerprint import fingerprint
-from qpopt_torch.network.observation import evaluating, logits_of
+from qpopt_torch.network.observation import evaluating
+from qpopt_torch.network.reading.outputs import Output, logits_of
 from qpopt_torch.network.tail import Cut, Tail, activations_at, cuts
 from qpopt_torch.training.activations import (
     Activations,
@@ -49,7 +52,8 @@ class TailModel(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits."""
         assert self.objective.tail is not None
-        return logits_of(self.objective.tail(self.objective.network, x))
+        found = self.objective.tail(self.objective.network, x)
+        return logits_of(found, self.objective.head.output)
 
 
 @dataclass
@@ -100,17 +104,16 @@ def partial_run(
     core = objective.network
     plain = loader if plain is None else plain
     x, _ = first_batch(plain, core)
-    if settings.views > 1 and x.ndim != 4:
-        raise TrainingError(
-            f"Inputs of the shape {tuple(x.shape[1:])} cannot be mirrored; set views=1."
-        )
+    if settings.views > 1 and (not isinstance(x, Tensor) or x.ndim != 4):
+        raise TrainingError(f"Inputs that are {described(x)} cannot be mirrored; set views=1.")
     n_samples = samples_in(plain, len(x))
-    cut = ranks.on_all(lambda: _found(core, x, n_samples, settings))[0]
+    output = objective.head.output
+    cut = ranks.on_all(lambda: _found(core, x, n_samples, settings, output))[0]
     logger.info(
         "training from %r on, %.0f %% of the work of a forward pass", cut.name, 100 * cut.share
     )
     check_size(n_samples, cut.numbers, settings.views, settings.max_bytes)
-    tail = Tail(core, x, cut.name)
+    tail = Tail(core, x, cut.name, output)
     flags = [(parameter, parameter.requires_grad) for parameter in core.parameters()]
     with TemporaryDirectory(prefix="qpopt-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch if keep is None else keep)
@@ -122,7 +125,7 @@ def partial_run(
             data = passes[0][0]
             with seeded(settings.seed, 0, data):  # so that what is shuffled comes in one order
                 first, _ = first_batch(data, core)
-            told = [*said, batch_count(data), len(first), digest(first)]
+            told = [*said, batch_count(data), len(first), digest(plain_inputs(first))]
             key = hashlib.sha256(" ".join(map(str, told)).encode()).hexdigest()
             ranks.on_all(
                 lambda: made.append(
@@ -163,7 +166,13 @@ def partial_run(
                 parameter.requires_grad_(flag)
 
 
-def _found(core: nn.Module, x: Tensor, n_samples: int | None, settings: PartialTraining) -> Cut:
+def _found(
+    core: nn.Module,
+    x: Batch,
+    n_samples: int | None,
+    settings: PartialTraining,
+    output: Output,
+) -> Cut:
     """Return the cut that is asked for, or the earliest one that costs little enough."""
     known = cuts(core, x)
     if settings.from_layer != "auto":
@@ -183,7 +192,7 @@ def _found(core: nn.Module, x: Tensor, n_samples: int | None, settings: PartialT
     ]
     for cut in fitting:
         try:
-            Tail(core, x, cut.name)
+            Tail(core, x, cut.name, output)
         except ModelError:
             continue  # something goes around it
         return cut

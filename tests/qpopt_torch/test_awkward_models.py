@@ -33,7 +33,7 @@ from qpopt_torch import (
     train_adapter,
     train_dense,
 )
-from qpopt_torch.pipeline.sparsify import judge
+from qpopt_torch.pipeline.judging import judge
 from qpopt_torch.training.params import TrialParams
 from tests.qpopt_torch.small import any_solution, batches, cnn, same, sparse, weights
 
@@ -192,7 +192,7 @@ BAD_BATCHES = {
     "only inputs": (X, "every batch must be"),
     "no labels": ((X,), "every batch must be"),
     "None": (None, "every batch must be"),
-    "a mapping without labels": ({"x": X}, "needs one input and one of"),
+    "a mapping without labels": ({"x": X}, "needs inputs and one of"),
     "arrays": ((X.numpy(), Y.numpy()), "not a tensor"),
 }
 

@@ -19,10 +19,11 @@ from torch.utils.data import (
     SequentialSampler,
 )
 
+from qpopt_torch.data.inputs import Batch
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.grids import are_grids, side_by_side
 from qpopt_torch.network.head_finder import find_head
-from qpopt_torch.network.observation import logits_of
+from qpopt_torch.network.reading.outputs import logits_of
 from qpopt_torch.network.tail import Tail, activations_at
 from qpopt_torch.training.activations import Activations, kept_activations
 
@@ -123,7 +124,7 @@ def kept(
     """
     core, name = behind.core, behind.tail.name
 
-    def compute(batch: Tensor, number: int) -> Tensor:
+    def compute(batch: Batch, number: int) -> Tensor:
         # What is kept has fewer digits than what is computed.
         with torch.autocast("cpu", torch.bfloat16, enabled=batch.device.type == "cpu"):
             return activations_at(core, batch, name, number).float()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -118,6 +119,9 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
         _tell(proof, root)
         incumbent.enter(Phase.ROOT, f"{root.sub.n_free} features free")
         recent.append(root.latest)
+        if root.latest == inf:
+            # The first bound of all features takes its time: that is no standstill.
+            incumbent.clock.moved()
         if patience.ends(recent) or root.bound <= proof.bound_aside:
             break
     root.know(incumbent.objective)

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qpopt_torch.data.batches import batches
+from qpopt_torch.data.inputs import call
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
 from qpopt_torch.metrics.metric import Metric
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -114,13 +116,13 @@ def deletion_test(
     chance = torch.Generator().manual_seed(seed)
     own: list[list[Tensor]] = [[], []]
     others: list[list[Tensor]] = [[], []]
-    left = n_samples
+    left, loader = n_samples, unpacked(loader, model.unpack)
     with model.observe() as seen:
         for x, _ in batches(loader, model, title="deletion", progress=progress):
             x = x[:left]
             left -= len(x)
-            model(x)
-            if seen.maps is None or seen.maps.ndim != 4 or x.ndim != 4:
+            call(model, x)
+            if not isinstance(x, Tensor) or seen.maps is None or {seen.maps.ndim, x.ndim} != {4}:
                 raise ModelError("Deletion needs images and feature maps of rows and columns.")
             maps, values = seen.maps, _values(model, seen.features)
             classes = model.sparse_head.assignment[seen.logits.argmax(1)] > 0

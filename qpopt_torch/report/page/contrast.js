@@ -37,7 +37,7 @@ function contrastGrid(features, a, b) {
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Feature"),
       h("th", { scope: "colgroup", colspan: Math.max(1, samples(a).length) }, classLink(a)), gap(),
       h("th", { scope: "colgroup", colspan: Math.max(1, samples(b).length) }, classLink(b)))),
-    h("tbody", null, DATA.grid.length ? null : h("tr", null, h("td", null), samples(a).map((id) => h("td", null, tile(id, null))), gap(), samples(b).map((id) => h("td", null, tile(id, null)))),
+    h("tbody", null, DATA.located ? null : h("tr", null, h("td", null), samples(a).map((id) => h("td", null, tile(id, null))), gap(), samples(b).map((id) => h("td", null, tile(id, null)))),
       features.map((j) => h("tr", { "data-feature": j },
       h("th", { scope: "row" }, featureLink(j), h("small", null, owner(j)), h("small", null, `usually ${usual(a, j)} | ${usual(b, j)}`)),
       cells(a, j), gap(), cells(b, j))))));

@@ -63,7 +63,7 @@ function decisionView(kind, place) {
     h("div", { class: "decision" }, tile(entry.sample, null),
       h("div", { class: "sums" }, sums.map((sum) => sumTable(sum, range, entry.feature, note(sum.class))))),
     levelsView(entry, sums[0].terms),
-    DATA.grid.length ? [h("h3", null, "Where the features fire"), heatLegend(),
+    DATA.located ? [h("h3", null, "Where the features fire"), heatLegend(),
       scrolling("Heat maps of the features of each class", h("table", { class: "grid" }, h("tbody", null, sums.map((sum) => h("tr", null,
         h("th", { scope: "row" }, classLink(sum.class), h("small", null, note(sum.class))),
         DATA.assignment[sum.class].map((j, i) => h("td", null, tile(entry.sample, j, featureLink(j), " ", h("b", null, signed(sum.terms[i]))))))))))] : null,

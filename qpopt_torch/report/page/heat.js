@@ -27,6 +27,13 @@ function heatOver(id, j) {
   return drawing;
 }
 
+// The strength of a feature behind each word of a text; null where it has no maps.
+function wordLevels(id, j) {
+  const bytes = j === null || !DATA.located ? null : positions(id);
+  const n = DATA.samples[id].words.length;
+  return bytes ? bytes.subarray(j * (bytes.length / DATA.features.length), j * (bytes.length / DATA.features.length) + n) : null;
+}
+
 function heatCanvas(values, rows, columns) {
   // One pixel a position; the browser interpolates between them when it enlarges the canvas.
   const canvas = h("canvas", { width: columns, height: rows, "aria-hidden": "true" });
@@ -60,6 +67,6 @@ function contourLines(values, rows, columns) {
   return svg("svg", { viewBox: `0 0 ${columns} ${rows}`, preserveAspectRatio: "none", "aria-hidden": "true" }, lines);
 }
 
-const heatLegend = () => (DATA.grid.length ? h("div", { class: "legend heat-legend" },
+const heatLegend = () => (DATA.located ? h("div", { class: "legend heat-legend" },
   h("span", null, h("i", { class: contours ? "k-faint-line" : "k-faint" }), "pale: hardly active here"),
   h("span", null, h("i", { class: contours ? "k-full-line" : "k-full" }), contours ? "clear lines around where it fires: fully active" : "full colour where it fires: fully active")) : null);

@@ -12,7 +12,7 @@ function levelsView(entry, terms) {
     const level = i + 1, j = entry.order[i], some = left(level);
     const head = j === undefined ? `Level ${level}: nothing more is active` : [`Level ${level}: `, featureLink(j), " ", h("b", null, value(j))];
     const count = some.length === 1 ? `Only ${className(winner)} is left` : `${some.length} of ${every.length} classes are left`;
-    return h("li", null, j === undefined || !DATA.grid.length ? null : tile(entry.sample, j),
+    return h("li", null, j === undefined || !DATA.located ? null : tile(entry.sample, j),
       h("div", null, h("div", { class: "level-head" }, head),
         h("p", { class: "note" }, `${count}. The level held the true class in ${share.toFixed(1)} % of ${n} samples (${low.toFixed(1)} to ${high.toFixed(1)}).`),
         gone(every.filter((c) => deepest(c) === level - 1))));

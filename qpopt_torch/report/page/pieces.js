@@ -8,6 +8,19 @@ function picture(id, j = null) {
     frame.style.aspectRatio = sample.ratio;
     return frame;
   }
+  if (sample.words) {
+    const levels = wordLevels(id, j), full = strength(id, j ?? 0);
+    const words = sample.words.map((word, i) => {
+      const shown = h("span", { class: "word" }, word);
+      if (levels && levels[i] > 8) shown.style.setProperty("--heat", `${(((levels[i] / 255) * full) * 80).toFixed(0)}%`);
+      return [shown, " "];
+    });
+    return h("span", { class: "picture text", title: described }, words);
+  }
+  if (sample.row) {
+    return h("span", { class: "picture row", title: described },
+      sample.row.map(([name, value]) => h("span", { class: "cell" }, h("span", null, name), h("b", null, value))));
+  }
   if (sample.series) {
     const lines = sample.series.map((line) => {
       const step = 100 / Math.max(1, line.length - 1);
@@ -21,8 +34,8 @@ function picture(id, j = null) {
 
 const tile = (id, j, ...caption) => h("figure", { class: "tile" }, picture(id, j), caption.length ? h("figcaption", null, caption) : null);
 // Without maps all pictures of a sample are the same: there the value alone is shown.
-const valueTile = (id, j, value = DATA.samples[id].z[j]) => (DATA.grid.length ? tile(id, j, h("b", null, signed(value))) : h("b", { class: "value" }, signed(value)));
-const mapless = () => (DATA.grid.length ? null : h("p", { class: "note" }, "This model has no feature maps, so the values of the features are shown, not where they fire."));
+const valueTile = (id, j, value = DATA.samples[id].z[j]) => (DATA.located ? tile(id, j, h("b", null, signed(value))) : h("b", { class: "value" }, signed(value)));
+const mapless = () => (DATA.located ? null : h("p", { class: "note" }, "This model has no feature maps, so the values of the features are shown, not where they fire."));
 const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j])));
 
 function scrolling(label, ...children) {

@@ -78,7 +78,7 @@ for (const button of tabs) {
 }
 
 const heat = document.getElementById("heat");
-heat.hidden = !DATA.grid.length;
+heat.hidden = !DATA.located;
 heat.addEventListener("click", () => {
   const on = heat.getAttribute("aria-pressed") !== "true";
   heat.setAttribute("aria-pressed", String(on));

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from qpopt_torch.data.batches import batches
+from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.observation import Features, run
 from qpopt_torch.sparse.sets.depths import Depths, deepest_levels
@@ -90,6 +91,7 @@ def answers_of(
     parts: list[Answers] = []
     known: list[Tensor] = []
     with model.observe() as seen:
+        loader = unpacked(loader, model.unpack)
         reading = batches(loader, model, model.head.n_classes, title=title, progress=progress)
         for number, (x, labels) in enumerate(reading):
             run(model, x, number)

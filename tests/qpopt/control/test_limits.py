@@ -1,8 +1,11 @@
 from math import inf, nan
 
+import numpy as np
 import pytest
 
+import qpopt
 from qpopt import InvalidArgument
+from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Clock, Limits
 
 
@@ -17,6 +20,8 @@ from qpopt.control.limits import Clock, Limits
         {"seed": 1.5},
         {"seed": -1},
         {"threads": 0},
+        {"patience": -1.0},
+        {"patience": nan},
     ],
 )
 def test_limits_out_of_range_are_refused(wrong):
@@ -45,3 +50,49 @@ def test_a_limit_of_nothing_is_over_at_once():
     clock = Clock(Limits(0.0))
     assert clock.over
     assert clock.remaining == 0.0
+
+
+@pytest.fixture
+def time(monkeypatch):
+    """A clock that a test sets itself."""
+    now = [0.0]
+    monkeypatch.setattr("qpopt.control.limits.perf_counter", lambda: now[0])
+    return now
+
+
+def test_patience_begins_with_the_first_bound_and_anew_with_every_change(time):
+    instance = qpopt.generate(12, 6, 5, 2)
+    incumbent = Incumbent(instance, Limits(time_limit=1000.0, patience=20.0))
+    solution = qpopt.solve(instance, time_limit=10)
+    time[0] = 100.0
+    incumbent.judge(instance_selection(instance))
+    assert not incumbent.clock.over  # there is no bound
+    incumbent.tighten(2 * solution.objective)
+    time[0] = 119.0
+    assert incumbent.clock.remaining == 1000.0 - 119.0
+    incumbent.judge(solution.selection)
+    time[0] = 138.0
+    incumbent.tighten(1.9 * solution.objective)  # by 10 % of the objective
+    time[0] = 157.0
+    incumbent.tighten(1.8999 * solution.objective)  # by too little
+    assert not incumbent.clock.over
+    time[0] = 158.0
+    assert incumbent.clock.over
+    assert incumbent.clock.remaining == 0.0
+    incumbent.tighten(1.5 * solution.objective)  # too late
+    assert incumbent.clock.over
+    found = incumbent.solution()
+    assert found.details["stopped"] == "patience"
+    assert found.bound == pytest.approx(1.5 * solution.objective)
+
+
+def test_without_patience_only_the_time_limit_counts(time):
+    incumbent = Incumbent(qpopt.generate(12, 6, 5, 2), Limits(time_limit=1000.0))
+    incumbent.judge(instance_selection(incumbent.instance))
+    incumbent.tighten(1e6)
+    time[0] = 999.0
+    assert not incumbent.clock.over
+
+
+def instance_selection(instance):
+    return np.arange(instance.n_select)

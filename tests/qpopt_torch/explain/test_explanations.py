@@ -160,7 +160,7 @@ def sparse_of(model, loader):
             (2, 30),
             "series",
         ),
-        (lambda: nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4)), (9,), "series"),
+        (lambda: nn.Sequential(nn.Linear(9, 12), nn.ReLU(), nn.Linear(12, 4)), (9,), "table"),
     ],
 )
 def test_inputs_that_are_no_images(model, shape, kind):

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from qpopt_torch import ModelError, find_head
-from qpopt_torch.network.observation import evaluating, hooked, logits_of
+from qpopt_torch.network.observation import evaluating, hooked
+from qpopt_torch.network.reading.outputs import logits_of
 
 N_CLASSES = 7
 MAPS, NO_MAPS, REFUSED = "maps", "no maps", "refused"

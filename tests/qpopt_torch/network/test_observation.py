@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from qpopt_torch import Adapter, ModelError, SparseHead, find_head
-from qpopt_torch.network.observation import evaluating, hooked, logits_of, observe, unwrap
+from qpopt_torch.network.observation import evaluating, hooked, observe, unwrap
+from qpopt_torch.network.reading.outputs import logits_of
 from tests.qpopt_torch.small import cnn, mlp
 
 
@@ -52,7 +53,7 @@ def test_logits():
     assert logits_of(x) is x
     assert logits_of([x, None]) is x
     assert logits_of({"logits": x}) is x
-    for wrong in ({"out": x}, (), "text"):
+    for wrong in ({"out": x[0]}, (), "text"):
         with pytest.raises(ModelError, match="no logits"):
             logits_of(wrong)
 

@@ -1,6 +1,5 @@
 """What the file contains, without a browser."""
 
-import json
 import re
 
 import numpy as np
@@ -13,13 +12,7 @@ from qpopt_torch import SparseClassifier, collect, evaluate
 from qpopt_torch.report.encoding import PageParams
 from tests.qpopt_torch.readable import NAMES, small_loader, small_network, small_sparse
 from tests.qpopt_torch.report.conftest import LIMIT
-from tests.qpopt_torch.report.decoding import pixels
-
-
-def data_of(path):
-    text = path.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    return text, json.loads(found.group(1))
+from tests.qpopt_torch.report.decoding import data_of, pixels
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +119,7 @@ def test_without_maps_solution_or_images(tmp_path):
     text, data = data_of(sparse.report(tmp_path / "r.html", loader, progress=False))
     assert data["grid"] == []
     assert data["images"] == []
-    assert len(data["samples"][0]["series"][0]) == 9
+    assert [name for name, _ in data["samples"][0]["row"]] == [f"Input {i}" for i in range(1, 10)]
     assert "The solve" not in text
     assert "SID@5" not in text
 

@@ -129,7 +129,7 @@ def with_labels(change):
         (with_labels(lambda y: y.float()), "whole class numbers"),
         (with_labels(lambda y: y[:-1]), "one class number each"),
         ([torch.zeros(2, 3)], "must be .inputs, labels."),
-        ([{"a": 1, "b": 2, "labels": 3}], "a, b, labels"),
+        ([{"a": 1, "b": 2, "labels": 3}], "inputs of batch 0, a, b, hold no tensor"),
         ([("text", torch.tensor([1]))], "str, not a tensor"),
     ],
 )

@@ -1,6 +1,11 @@
 """The page of the studio in a headless browser, used as a person would."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from PIL import Image
 
 from tests.qpopt_torch.readable import NAMES
 
@@ -67,3 +72,15 @@ def test_a_connection_that_is_lost_is_said(tab, opened):
     page.route("**/act", lambda route: route.abort())
     page.get_by_role("button", name="Solve", exact=True).click()
     page.get_by_role("alert").get_by_text("does not answer").wait_for()
+
+
+def test_the_walk_of_the_examples_is_photographed(opened, browser, tmp_path):
+    picture = tmp_path / "own.png"
+    Image.new("RGB", (16, 16), "red").save(picture)
+    script = Path(__file__).parents[3] / "examples" / "09_studio_walk.py"
+    given = ["--feature", "1", "--picture", str(picture), "--out", str(tmp_path)]
+    subprocess.run([sys.executable, script, opened.address, *given], check=True)
+    names = ("1-exclude", "2-solve", "3-compare", "4-own")
+    for name in [f"studio-{step}-{scheme}.png" for step in names for scheme in ("light", "dark")]:
+        with Image.open(tmp_path / name) as photograph:
+            assert photograph.size == (1100, 760)

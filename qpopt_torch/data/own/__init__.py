@@ -1,0 +1,1 @@
+"""Data sets of texts and tables that one already has in memory."""

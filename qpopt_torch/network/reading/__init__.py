@@ -1,0 +1,1 @@
+"""Reading what goes into a network and what comes out of it."""
