@@ -89,6 +89,20 @@ def test_a_split_is_exact_where_the_diagonal_says_little():
     assert (matrix(sub, group) * X).sum() == pytest.approx(exact, abs=2e-3)
 
 
+def test_groups_that_have_become_the_same_are_one():
+    sub = subproblem(generate(12, 5, 5, 3, seed=1))
+    rng = np.random.default_rng(0)
+    X, splits = np.full((12, 12), 5 * 4 / (12 * 11)), SplitThresholds(sub)
+    np.fill_diagonal(X, 5 / 12)
+    otherwise = rng.normal(size=3)
+    nothing, position = np.zeros(0, dtype=np.int64), np.full(12, -1)
+    split = [Group((0, 1, 2), 0.2, otherwise, 1.0, i, rng.normal(size=3), 2.0) for i in (3, 7)]
+    same = [group.renumbered(position, nothing) for group in split]
+    groups = Groups(sub, class_columns(sub), same)
+    assert [group.share for group in groups.groups] == [0.4]
+    groups.update(X, splits.renew(X), splits, 0.3)
+
+
 def test_all_cuts_at_once_say_what_each_says():
     rng = np.random.default_rng(0)
     sub = subproblem(generate(12, 5, 5, 3, seed=1))
