@@ -45,7 +45,9 @@ def _benchmarks() -> None:
 
 @app.command("list")
 def show_list(
-    suite: Annotated[str, typer.Option(help="tiny, small, medium, large, or several.")] = "",
+    suite: Annotated[
+        str, typer.Option(help="tiny, small, medium, large, demands or several.")
+    ] = "",
 ) -> None:
     """Show the instances of the library and what is known of them."""
     library = Library()
@@ -136,7 +138,9 @@ def prove(
 
 @app.command()
 def run(
-    suite: Annotated[str, typer.Option(help="tiny, small, medium, large, or several.")] = "",
+    suite: Annotated[
+        str, typer.Option(help="tiny, small, medium, large, demands or several.")
+    ] = "",
     instances: Annotated[str, typer.Option(help="Names of further instances.")] = "",
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
     solvers: Annotated[str, typer.Option(help="Names of solvers, or all installed.")] = "all",

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
+from os import PathLike
+from pathlib import Path
 from pickle import UnpicklingError
 from struct import error as StructError
 from typing import Any
@@ -47,6 +49,19 @@ class EmptyLoader(LoaderError):
 
 class TrainingError(QpoptError, ValueError):
     """A setting of a training, or a checkpoint to resume from, is wrong."""
+
+
+def require_sparse(model: Any, name: str) -> None:
+    """Raise ModelError unless what a function of this name was given is a sparse classifier."""
+    if not hasattr(model, "sparse_head"):
+        raise ModelError(f"{name} takes a SparseClassifier, not {shown(model)}.")
+
+
+def path_of(path: Any, what: str = "A file") -> Path:
+    """Return the path of a file or a directory; nothing else is taken for one."""
+    if not isinstance(path, str | PathLike):
+        raise InvalidArgument(f"{what} is named by its path, not {shown(path)}.")
+    return Path(path)
 
 
 def check_keywords(

@@ -11,7 +11,7 @@ from benchmarks.library.sources import Source
 from qpopt import Instance
 from qpopt.problem.tolerances import relative_gap
 
-SIZES = ("tiny", "small", "medium", "large")
+SIZES = ("tiny", "small", "medium", "large", "demands")
 SOLVED_GAP = 1e-5
 """An instance counts as solved when bound and objective are this close, relative to the latter:
 a little more than the tolerances within which solvers work."""
@@ -26,7 +26,8 @@ class Entry:
     name
         The name, unique in the library.
     size
-        tiny, small, medium or large; the index calls it `class`.
+        tiny, small, medium or large, or demands for small ones that state some; the index calls it
+        `class`.
     source
         Where the instance comes from; see `benchmarks.library.sources`.
     n_classes, n_features, n_select, n_per_class

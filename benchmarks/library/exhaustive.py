@@ -66,7 +66,7 @@ def enumerate_all(instance: Instance, start: Solution) -> Solution:
         If there are too many selections, or the instance fixes features.
     """
     n_selections = comb(instance.n_features, instance.n_select)
-    if n_selections > MOST_SELECTIONS or instance.include or instance.exclude:
+    if n_selections > MOST_SELECTIONS or instance.include or instance.exclude or instance.demands:
         raise BenchmarkError(
             f"{instance.name} has {n_selections:,} selections; enumeration takes at most "
             f"{MOST_SELECTIONS:,}, and no fixed features."

@@ -42,6 +42,45 @@ FAMILY: tuple[tuple[str, Counts, tuple[str | float, ...]], ...] = (
     ("medium", Counts(256, 100, 30, 5), (CLIQUE,)),
 )
 """Size, counts, and the steps of the density of R: the clique rule, or a share of all pairs."""
+DEMANDING: tuple[tuple[Counts, dict[str, dict[str, Any]]], ...] = (
+    (
+        Counts(12, 6, 5, 2),
+        {
+            "cells": {"forbidden": [[0, 3], [1, 7], [4, 0]], "required": [[2, 5]]},
+            "uses": {"classes_per_feature": [2, 3]},
+            "pairs": {"rho": 0.5},
+            "shared": {"max_shared": 0, "pairs": [[0, 1], [2, 3], [4, 5]], "n_select": 9},
+            "budget": {"budget": {"least": 1, "most": 4}},
+            "negative": {"negative": [1, 1.0]},
+        },
+    ),
+    (
+        Counts(24, 8, 6, 3),
+        {
+            "cells": {"forbidden": [[0, 3], [1, 17], [4, 0], [6, 9]], "required": [[2, 5], [7, 5]]},
+            "uses": {"classes_per_feature": [3, 5]},
+            "pairs": {"rho": 0.5},
+            "shared": {"max_shared": 1, "pairs": [[0, 1], [2, 3]], "n_select": 9},
+            "budget": {"budget": {"least": 2, "most": 5}},
+            "negative": {"negative": [2, 1.0]},
+        },
+    ),
+)
+"""Counts, and for every kind of demand what it changes in the arguments."""
+DEMANDING_REAL: dict[str, dict[str, Any]] = {
+    "cells": {
+        "forbidden": [[c, 10 * c + 3] for c in range(0, 200, 4)],
+        "required": [[c, 10 * c + 7] for c in range(0, 200, 40)],
+    },
+    "uses": {"classes_per_feature": [5, 40]},
+    "pairs": {"rho": 0.5},
+    "shared": {"max_shared": 3},
+    "budget": {"budget": {"least": 2, "most": 8}},
+    "negative": {"negative": [2, 1.0]},
+}
+"""The same for the real instance."""
+COMMITTED = ("tiny", "small", "demands")
+"""Sizes whose instances are saved as files; others are made on demand."""
 STRUCTURES = ("attributes", "clustered", "uniform")
 
 WIDE = "imagenet-resnet50.npz"
@@ -70,11 +109,11 @@ def build(library: Library) -> Iterator[Entry]:
     Entry
         Each new entry, as soon as it is in the library.
     """
-    for member in [*_synthetic(), *_real(library)]:
+    for member in [*_synthetic(), *_demanding(), *_real(library)]:
         if member.name in library.entries:
             continue
         arguments = dict(member.source["arguments"])
-        if member.size in ("tiny", "small"):
+        if member.size in COMMITTED:
             made = generate(name=member.name, **arguments)
             yield add_copy(library, made, name=member.name, size=member.size, generate=arguments)
         else:
@@ -88,6 +127,15 @@ def _synthetic() -> Iterator[Member]:
                 yield _member(size, structure, counts, step)
         # Its own ε makes the planted selection the best one, so there are no steps.
         yield _member(size, "planted", counts, CLIQUE)
+
+
+def _demanding() -> Iterator[Member]:
+    """Yield an instance of each kind of demand in each of the counts."""
+    for counts, demands in DEMANDING:
+        for kind, stated in demands.items():
+            member = _member("demands", "attributes", counts, CLIQUE)
+            source = {**member.source, "arguments": {**member.source["arguments"], **stated}}
+            yield Member(f"{member.name}-{kind}", "demands", source)
 
 
 def _member(size: str, structure: str, counts: Counts, step: str | float) -> Member:
@@ -120,6 +168,9 @@ def _real(library: Library) -> Iterator[Member]:
             counts = {"n_select": n_select, "n_per_class": n_per_class}
             arguments = {**counts, "bias": "locality", **found}
             yield _from_data(f"cub-{n_select}-{n_per_class}", REAL, arguments)
+            if (n_select, n_per_class) == (50, 5):
+                for kind, stated in DEMANDING_REAL.items():
+                    yield _from_data(f"cub-50-5-{kind}", REAL, {**arguments, **stated})
     R = redundancy(A)
     for share in REAL_STEPS:
         arguments = {"n_select": 50, "n_per_class": 5, "bias": "locality"}

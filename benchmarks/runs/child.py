@@ -31,9 +31,9 @@ from benchmarks.runs.execute import PROOF, READY
 from benchmarks.runs.specs import CERTIFICATE, NO_SOLVER, RunSpec, toy_instance
 from qpopt import Instance, QpoptError, Solution, __version__, solve
 from qpopt.control import Event, OnEvent, Phase
+from qpopt.control.processes import end_with_parent
 from qpopt.errors import SolverLimit, UnsupportedModel
 from qpopt.io import replacing
-from qpopt.selfcheck.processes import end_with_parent
 from qpopt.solvers import solver_version
 
 WARM_UP_SECONDS = 1.0

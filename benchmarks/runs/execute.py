@@ -25,7 +25,7 @@ from benchmarks.library.library import ROOT
 from benchmarks.runs.machine import machine
 from benchmarks.runs.processes import end, memory
 from benchmarks.runs.specs import RunSpec
-from qpopt.selfcheck.processes import end_group, pinned
+from qpopt.control.processes import end_group, pinned
 
 CHILD = (sys.executable, "-m", "benchmarks.runs.child")
 POLL_SECONDS = 0.05

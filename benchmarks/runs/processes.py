@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from qpopt.selfcheck.processes import end_group
+from qpopt.control.processes import end_group
 
 GIGABYTE = 1e9
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,13 +41,14 @@ BoundKind = Annotated[
 def check_outputs(instance_file: Path, *outputs: Path | None) -> None:
     """Raise before the work if its results could not be saved or would replace one another."""
     check_writable(*outputs)
-    taken: set[Path] = set()
+    taken: set[str] = set()
     for path in filter(None, outputs):
-        if path.resolve() == instance_file.resolve():
+        place = os.path.realpath(path)  # which, unlike `resolve`, takes links that lead in circles
+        if place == os.path.realpath(instance_file):
             raise InvalidArgument(f"{path} is the instance itself; save under another name.")
-        if path.resolve() in taken:
+        if place in taken:
             raise InvalidArgument(f"{path} is named twice; every result needs a file of its own.")
-        taken.add(path.resolve())
+        taken.add(place)
 
 
 Demands = Annotated[

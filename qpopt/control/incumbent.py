@@ -137,7 +137,7 @@ class Incumbent:
         """
         selection = np.sort(selection)
         if self.instance.demands:
-            return self._judge_demands(selection, 0.0)
+            return self._judge_demands(selection, settles=False)
         known = self._judged.get(key := selection.tobytes())
         if known is not None:
             return known
@@ -156,22 +156,22 @@ class Incumbent:
         """Judge a selection so that no bound below what it may be worth is believed any more."""
         if not self.instance.demands:
             return self.judge(selection)
-        return self._judge_demands(np.sort(selection), SECONDS_TO_SETTLE)
+        return self._judge_demands(np.sort(selection), settles=True)
 
-    def _judge_demands(self, selection: NDArray[np.int64], seconds: float) -> float:
-        """Offer a good assignment under demands; where there are seconds for it, the best one."""
+    def _judge_demands(self, selection: NDArray[np.int64], *, settles: bool) -> float:
+        """Offer a good assignment under demands, the best one if it settles what it is worth."""
         instance = self.instance
         # Columns that stand for a demand are no features.
         selection = selection[selection < instance.n_features]
-        known = self._judged.get(key := selection.tobytes() + b"settled" * (seconds > 0.0))
+        known = self._judged.get(key := selection.tobytes() + b"settled" * settles)
         if known is not None:
             return known
         found, bound = best_of_selection(
-            instance, selection, self.objective, seconds, lambda: self.clock.over
+            instance, selection, self.objective, SECONDS_TO_SETTLE * settles, self.clock
         )
         objective = -inf if found is None else self.offer(found)
         with self._lock:
-            if seconds and bound > self.objective:
+            if settles and bound > self.objective:
                 self.floor = max(self.floor, bound)
             if not self.clock.over:
                 self._judged[key] = objective

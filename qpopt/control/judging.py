@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.control.limits import Clock
 from qpopt.problem import validation
 from qpopt.problem.assigning.best import best_found
 from qpopt.problem.instance import Instance
@@ -19,7 +19,7 @@ def best_of_selection(
     selection: NDArray[np.int64],
     objective: float,
     seconds: float,
-    over: Callable[[], bool],
+    clock: Clock,
 ) -> tuple[Candidate | None, float]:
     """Return a good solution with a selection, and what those that are not found may be worth.
 
@@ -29,8 +29,10 @@ def best_of_selection(
         The instance, and rising features.
     objective
         The Z that only better solutions exceed.
-    seconds, over
+    seconds
         As for `best_found`.
+    clock
+        Says how much time is left at the most.
 
     Returns
     -------
@@ -40,7 +42,14 @@ def best_of_selection(
     """
     nothing = np.zeros((instance.n_classes, len(selection)), dtype=bool)
     rest = instance.objective(selection, nothing).total
-    found = best_found(instance, selection, above=objective - rest, seconds=seconds, over=over)
+    found = best_found(
+        instance,
+        selection,
+        above=objective - rest,
+        seconds=seconds,
+        most_seconds=inf if clock.remaining is None else clock.remaining,
+        over=lambda: clock.over,
+    )
     bound = -inf if found.best else found.bound + rest
     if found.signs is None:
         return None, bound

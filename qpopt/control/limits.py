@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
 
+from qpopt.errors import InvalidArgument
 from qpopt.problem import validation
 
 TIME_LIMIT = 60.0
 """Seconds that solve, bound and certify take where nothing else is said."""
+MOST_THREADS = 1024
 GAP = 1e-4
 """The relative gap at which they stop."""
 LEAST_GAIN = 1e-3
@@ -53,6 +55,10 @@ class Limits:
         validation.whole_number("seed", self.seed)
         if self.threads is not None:
             validation.whole_number("threads", self.threads, least=1)
+            if self.threads > MOST_THREADS:
+                raise InvalidArgument(
+                    f"threads must be at most {MOST_THREADS}, not {self.threads:.6g}."
+                )
         if self.patience is not None:
             validation.number("patience", self.patience, least=0.0)
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from qpopt.kernels.greedy_fill import fill
 from qpopt.problem.instance import Instance
-from qpopt.search.integer_instance import IntegerInstance
+from qpopt.search.integer_instance import IntegerInstance, PlainNumbers
 
 
-def greedy(instance: Instance, problem: IntegerInstance) -> NDArray[np.int64]:
+def greedy(instance: Instance | PlainNumbers, problem: IntegerInstance) -> NDArray[np.int64]:
     """Select features by their marginal gain, beginning with those that must be included.
 
     Redundancy and bias count in full, uniqueness does not. `problem` is the instance in units.

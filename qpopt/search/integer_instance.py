@@ -47,7 +47,24 @@ class IntegerInstance(NamedTuple):
     n_listed: int
 
 
-def in_units(instance: Instance) -> tuple[IntegerInstance, float]:
+class PlainNumbers(NamedTuple):
+    """What an instance without demands is made of, where no Instance is needed."""
+
+    A: NDArray[np.float64]
+    R: NDArray[np.float64]
+    b: NDArray[np.float64]
+    n_select: int
+    n_per_class: int
+    included: tuple[int, ...]
+    excluded: tuple[int, ...]
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns to choose from."""
+        return len(self.b)
+
+
+def in_units(instance: Instance | PlainNumbers) -> tuple[IntegerInstance, float]:
     """Return an instance rounded to whole units, and the size of a unit."""
     similarity = float(np.abs(instance.A).max(axis=1).sum())
     redundancy = instance.n_select * float(instance.R.max())

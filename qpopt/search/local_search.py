@@ -66,6 +66,9 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
     if _try_all(first, params.most_selections):
         return True
     _run([first, *others])
+    if incumbent.best is not None and not incumbent.instance.budgets.fixed:
+        # On the way an assignment that was nearly the best one was good enough.
+        incumbent.settle(incumbent.best.selection)
     return False
 
 

@@ -19,9 +19,8 @@ from qpopt.problem.assigning.best import takes_long
 from qpopt.problem.assigning.multipliers import has_multipliers, multipliers_at
 from qpopt.problem.assigning.relaxed import no_multipliers, relaxed_parts
 from qpopt.problem.instance import Instance
-from qpopt.problem.relaxing import plain_instance
 from qpopt.search.greedy import greedy
-from qpopt.search.integer_instance import IntegerInstance, in_units
+from qpopt.search.integer_instance import IntegerInstance, PlainNumbers, in_units
 
 Selection = NDArray[np.int64]
 
@@ -58,7 +57,7 @@ class SearchView:
         self._distance = 1.0
         self._seen: Selection | None = None
         instance = incumbent.instance
-        self._plain = instance
+        self._plain: Instance | PlainNumbers = instance
         if instance.demands:
             self._plain = self._made(None)
         self.current: tuple[IntegerInstance, float] = in_units(self._plain)
@@ -93,7 +92,7 @@ class SearchView:
             # The workers have made room for so many.
             self.current = problem._replace(n_listed=self.current[0].n_listed), unit
 
-    def _made(self, selection: Selection | None) -> Instance:
+    def _made(self, selection: Selection | None) -> PlainNumbers:
         instance = self._incumbent.instance
         by = no_multipliers(instance)
         if selection is not None:
@@ -101,7 +100,17 @@ class SearchView:
         parts = relaxed_parts(
             instance, by, A=_alike(instance), distance=self._distance, apart=_crowded(instance)
         )
-        return plain_instance(instance, parts)
+        n, more = instance.n_features, parts.columns.shape[1]
+        added = range(n, n + more)
+        return PlainNumbers(
+            np.hstack([parts.A, parts.columns]),
+            np.pad(instance.R, (0, more)) if more else instance.R,
+            np.append(parts.b, np.zeros(more)),
+            instance.n_select + more,
+            parts.n_per_class,
+            (*instance.included, *added),
+            instance.excluded,
+        )
 
 
 def _crowded(instance: Instance) -> bool:

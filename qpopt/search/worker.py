@@ -41,6 +41,8 @@ class SearchParams:
         Share of the starts that recombine two elite selections; the others disturb one.
     breadth, breadth_of_recombined
         Of how many best features one is drawn when a selection is completed.
+    most_slow
+        How many of the best selections of a tabu search are judged where that takes long.
     tabu, population
         Those of the tabu search and of the elite selections.
     """
@@ -53,6 +55,7 @@ class SearchParams:
     recombined: float = 0.7
     breadth: int = 4
     breadth_of_recombined: int = 3
+    most_slow: int = 2
     tabu: TabuParams = TabuParams()
     population: PopulationParams = PopulationParams()
 
@@ -166,7 +169,10 @@ class Worker:
     def _judge_kept(self) -> None:
         """Judge what the tabu search kept exactly, as long as it could be a new best."""
         best: tuple[float, NDArray[np.int64]] | None = None
-        for i in np.argsort(-self.memory.kept, kind="stable"):
+        order = np.argsort(-self.memory.kept, kind="stable")
+        if self.view.slow_to_judge:
+            order = order[: self.params.most_slow]
+        for i in order:
             if self.memory.kept[i] == NEVER:
                 break
             estimate = float(self.memory.kept[i]) * self.unit

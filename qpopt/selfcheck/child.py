@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from qpopt.control.processes import end_with_parent
 from qpopt.errors import MissingSolver, QpoptError, SolverLimit, UnsupportedModel
 from qpopt.io.atomic import replacing
 from qpopt.methods.solve import solve
@@ -33,7 +34,6 @@ from qpopt.problem.scaling import scaled
 from qpopt.problem.solution import Candidate
 from qpopt.selfcheck.machine import solver_versions
 from qpopt.selfcheck.pairs import CERTIFICATE, Job, usable_pairs
-from qpopt.selfcheck.processes import end_with_parent
 from qpopt.selfcheck.witness import Witness
 from qpopt.solvers.registry import find_solver
 

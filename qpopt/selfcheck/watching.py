@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from qpopt.control.processes import command, end, pinned, resident_megabytes
 from qpopt.selfcheck.cases import Case
 from qpopt.selfcheck.faults import Fault, Finding
 from qpopt.selfcheck.pairs import Job
-from qpopt.selfcheck.processes import end, pinned, resident_megabytes
 from qpopt.selfcheck.witness import OVERDUE
 
-CHILD = (sys.executable, "-m", "qpopt.selfcheck.child")
+CHILD = "qpopt.selfcheck.child"
 CASE_SECONDS = 5.0
 """The time limit of a case: with most pairs, a tenth of it is enough."""
 MEMORY_LIMIT = 4000.0
@@ -54,7 +53,7 @@ class Watched:
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
         with (folder / "log.txt").open("wb") as log:
             self._process = subprocess.Popen(
-                [*CHILD, str(folder)],
+                command(CHILD, str(folder)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

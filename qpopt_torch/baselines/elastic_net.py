@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 
 CHANGE = 1e-7
 """Relative change of the weights below which a fit has converged."""
@@ -74,7 +74,7 @@ class ElasticNet:
         change: float = CHANGE,
     ) -> None:
         if not 0 < mixing <= 1:
-            raise TrainingError(f"mixing must be above 0 and at most 1, not {mixing!r}.")
+            raise TrainingError(f"mixing must be above 0 and at most 1, not {shown(mixing)}.")
         self.features, self.labels, self.mixing, self.grouped = features, labels, mixing, grouped
         self.n_samples, self.n_features = features.shape
         self.change = max(change, 8 * torch.finfo(features.dtype).eps)

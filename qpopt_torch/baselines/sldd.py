@@ -13,7 +13,7 @@ from qpopt_torch.baselines.base import Samples, begun, classifier, keep_largest,
 from qpopt_torch.baselines.glm_saga import MIXING, N_STRENGTHS, WEAKEST
 from qpopt_torch.baselines.training import trained
 from qpopt_torch.baselines.weighted_head import WeightedHead
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.head_finder import HeadLike
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.settings import TrainingLike
@@ -84,7 +84,7 @@ def greedy_selection(samples: Samples, n_select: int) -> list[int]:
     """
     if not 1 <= n_select <= samples.features.shape[1]:
         n_features = samples.features.shape[1]
-        raise ModelError(f"n_select must be from 1 to {n_features}, not {n_select!r}.")
+        raise ModelError(f"n_select must be from 1 to {n_features}, not {shown(n_select)}.")
     net = samples.net(mixing=SELECTING, grouped=True)
     strengths = iter(net.strengths(N_STRENGTHS, LAST, FIRST))
     strength = next(strengths)

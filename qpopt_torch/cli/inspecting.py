@@ -17,12 +17,12 @@ from qpopt_torch.network.observation import observe, run
 
 def inspect_command(
     model: common.ModelName,
-    n_classes: Annotated[int, typer.Option(min=2, help="Classes of the network.")] = 10,
+    n_classes: Annotated[int, typer.Option(min=2, max=10**6, help="Classes of the network.")] = 10,
     weights: Annotated[Path | None, typer.Option(help="Weights of the trained model.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="Look at images of this folder, not at random numbers.")
     ] = None,
-    size: Annotated[int, typer.Option(min=1, help="Height and width of the images.")] = 224,
+    size: common.ImageSize = 224,
     head: Annotated[str | None, typer.Option(help="Name of the head, if not found.")] = None,
     feature_layer: Annotated[str | None, typer.Option(help="Name of the feature layer.")] = None,
 ) -> None:

@@ -38,8 +38,9 @@ DataFolder = Annotated[
     Path, typer.Option(help="Folder with train/ and test/, one folder of images a class.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")]
-BatchSize = Annotated[int, typer.Option(min=1, help="Images in a batch.")]
-Workers = Annotated[int, typer.Option(min=0, help="Processes that read images.")]
+ImageSize = Annotated[int, typer.Option(min=1, max=2**16, help="Height and width of the images.")]
+BatchSize = Annotated[int, typer.Option(min=1, max=10**6, help="Images in a batch.")]
+Workers = Annotated[int, typer.Option(min=0, max=1024, help="Processes that read images.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,7 +63,7 @@ def steer_command(
 ) -> None:
     """Solve again under other wishes, and train on from the saved weights."""
     common.start_logging(quiet)
-    if out.resolve() == directory.resolve():
+    if os.path.realpath(out) == os.path.realpath(directory):
         raise InvalidArgument(f"{out} is the model itself; name another folder for the new one.")
     if (out / CONFIG).exists() and not force:
         raise InvalidArgument(f"{out} holds a model; --force replaces it.")

@@ -27,7 +27,7 @@ def sweep_command(
         bool, typer.Option("--pretrained", help="Weights of its package.")
     ] = False,
     adapter: Annotated[bool, typer.Option(help="Train an adapter for every point.")] = True,
-    size: Annotated[int, typer.Option(min=1, help="Height and width of the images.")] = 224,
+    size: common.ImageSize = 224,
     mean: Annotated[str | None, typer.Option(help="Mean of the channels, as 0.5,0.5,0.5.")] = None,
     std: Annotated[str | None, typer.Option(help="Deviation of the channels.")] = None,
     batch_size: common.BatchSize = 32,

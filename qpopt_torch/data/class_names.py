@@ -29,11 +29,11 @@ def checked_class_names(names: Any, n_classes: int | None = None) -> tuple[str, 
     if names is None:
         return None
     if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
-        raise InvalidArgument(f"class_names must be a list of names, not {names!r}.")
+        raise InvalidArgument(f"class_names must be a list of names, not {shown(names)}.")
     found = tuple(str(name) for name in names)
     if twice := [name for name, count in Counter(found).items() if count > 1]:
         raise InvalidArgument(
-            f"class_names holds {twice[0]!r} twice; give every class a name of its own."
+            f"class_names holds {shown(twice[0])} twice; give every class a name of its own."
         )
     if n_classes is not None and len(found) != n_classes:
         raise InvalidArgument(

@@ -21,6 +21,7 @@ from qpopt_torch.data.birds.drawing import Drawing
 from qpopt_torch.data.birds.nuisance import Nuisance
 from qpopt_torch.data.birds.scenes import OWNER, Scene
 from qpopt_torch.data.birds.species import ATTRIBUTE_NAMES, class_names, make_species
+from qpopt_torch.errors import shown
 
 T = TypeVar("T")
 Split = Literal["train", "test"]
@@ -150,9 +151,9 @@ class DrawnBirds(Dataset[tuple[Tensor, int]]):
         self.split = _word("split", split, SPLITS)
         self.nuisance = Nuisance() if nuisance is None else nuisance
         if not isinstance(self.nuisance, Nuisance):
-            raise InvalidArgument(f"nuisance must be a Nuisance, not {nuisance!r}.")
+            raise InvalidArgument(f"nuisance must be a Nuisance, not {shown(nuisance)}.")
         if not isinstance(cache, bool):
-            raise InvalidArgument(f"cache must be True or False, not {cache!r}.")
+            raise InvalidArgument(f"cache must be True or False, not {shown(cache)}.")
         self.species = make_species(self.n_species, self.seed, self.pairs)
         self.twins = self.species.twins
         self.attributes = self.species.attributes
@@ -266,20 +267,20 @@ def _whole(label: str, value: Any, least: int, most: int | None = None) -> int:
     plain = isinstance(value, Integral) and not isinstance(value, bool)
     if not plain or value < least or (most is not None and value > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InvalidArgument(f"{label} must be a whole number {limits}, not {value!r}.")
+        raise InvalidArgument(f"{label} must be a whole number {limits}, not {shown(value)}.")
     return int(value)
 
 
 def _share(label: str, value: Any) -> float:
     plain = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not plain or not 0 <= value <= 1:
-        raise InvalidArgument(f"{label} must be a number from 0 to 1, not {value!r}.")
+        raise InvalidArgument(f"{label} must be a number from 0 to 1, not {shown(value)}.")
     return float(value)
 
 
 def _word(label: str, value: Any, known: Sequence[T]) -> T:
     if value not in known:
         raise InvalidArgument(
-            f"{label} must be one of {', '.join(map(str, known))}, not {value!r}."
+            f"{label} must be one of {', '.join(map(str, known))}, not {shown(value)}."
         )
     return known[known.index(value)]

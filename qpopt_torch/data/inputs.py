@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qpopt_torch.errors import LoaderError
+from qpopt_torch.errors import LoaderError, shown
 
 LABEL_KEYS = ("labels", "label", "target", "targets")
 """What labels are called in a mapping; they are no inputs."""
@@ -189,6 +189,17 @@ def fitted(given: Any, model: nn.Module | None, number: int = 0) -> Batch:
         raise LoaderError(f"The inputs of batch {number} are {type(given).__name__}, not a tensor.")
     if isinstance(found, Inputs) and not found.tensors:
         raise LoaderError(f"The inputs of batch {number} hold no tensor.")
+    return found
+
+
+def whole_batch(x: Any, model: nn.Module, what: str = "A batch of inputs") -> Batch:
+    """Return inputs as a model takes them; LoaderError unless there are some."""
+    if not isinstance(x, Tensor | Inputs | Mapping | list | tuple):
+        raise LoaderError(f"{what} is a tensor, or several, not {shown(x)}.")
+    found = fitted(x, model)
+    for one in found.tensors if isinstance(found, Inputs) else [found]:
+        if one.ndim == 0 or one.numel() == 0:
+            raise LoaderError(f"{what} must not be empty; it has the shape {tuple(one.shape)}.")
     return found
 
 

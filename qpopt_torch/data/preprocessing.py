@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from qpopt_torch.errors import LoaderError, ModelError
+from qpopt_torch.errors import LoaderError, ModelError, shown
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -43,18 +42,24 @@ class Preprocessing:
     margin: float = MARGIN
 
     def __post_init__(self) -> None:
-        values = (*self.mean, *self.std, self.margin)
+        lists = isinstance(self.mean, tuple | list) and isinstance(self.std, tuple | list)
+        values = (*self.mean, *self.std, self.margin) if lists else ()
         fine = (
-            type(self.size) is int
+            lists
+            and type(self.size) is int
             and 1 <= self.size <= LARGEST
             and len(self.mean) == len(self.std)
             and len(self.mean) in (1, 3)
-            and all(type(v) in (int, float) and isfinite(v) for v in values)
+            and all(type(v) in (int, float) and abs(v) <= LARGEST for v in values)
             and min(*self.std, self.margin) > 0
             and self.margin <= LARGEST
         )
         if not fine:
-            raise ModelError(f"There is no {self}.")
+            told = (self.size, self.mean, self.std, self.margin)
+            raise ModelError(
+                f"There is no Preprocessing with {', '.join(map(shown, told))} as size, mean, std "
+                "and margin."
+            )
 
     def __call__(self, image: Image) -> Tensor:
         """Return the input that an image makes, channels × size × size."""
@@ -62,8 +67,10 @@ class Preprocessing:
 
     def resized(self, image: Image) -> Tensor:
         """Return an image as bytes, channels × height × width, its shorter side with margin."""
-        from PIL.Image import Resampling
+        from PIL.Image import Image, Resampling
 
+        if not isinstance(image, Image):
+            raise ModelError(f"An image is one of Pillow, not {shown(image)}.")
         picture = image.convert("RGB" if len(self.mean) == 3 else "L")
         scale = max(self.size, round(self.size * self.margin)) / min(picture.size)
         width, height = (max(self.size, round(side * scale)) for side in picture.size)

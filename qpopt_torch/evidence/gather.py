@@ -12,10 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from qpopt import InvalidArgument
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
-from qpopt_torch.data.inputs import Batch, call
+from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.unpacking import unpacked
+from qpopt_torch.errors import shown
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage, heat_limits
@@ -25,7 +27,7 @@ from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
-from qpopt_torch.network.observation import Features
+from qpopt_torch.network.observation import Features, run
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 WRONG, RIGHT = "wrong", "right"
@@ -182,6 +184,7 @@ def gather(
     (8, (4, 4))
     """
     names = Names(model, class_names, loader)
+    _check(params, decisions=decisions, features=features)
     loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
     show = checked_show(to_image, show)
@@ -192,8 +195,9 @@ def gather(
     gathering = _Gathering(model, params or EvidenceParams(), show)
     n_classes = model.head.n_classes
     with model.observe() as seen:
-        for x, labels in batches(loader, model, n_classes, title="explain", progress=progress):
-            call(model, x)
+        reading = batches(loader, model, n_classes, title="explain", progress=progress)
+        for number, (x, labels) in enumerate(reading):
+            run(model, x, number)
             gathering.add(x, labels.cpu(), seen)
             if decisions is not None:
                 decisions.add_decisions(seen, labels)
@@ -205,6 +209,21 @@ def gather(
         truth = birds.attributes, birds.attribute_names
         names.recognise(part_alignment(evidence.values, evidence.labels, *truth))
     return evidence
+
+
+def require_evidence(evidence: Any, name: str) -> None:
+    """Raise unless a function of this name was given what `gather` returns."""
+    if not isinstance(evidence, Evidence):
+        raise InvalidArgument(f"{name} takes what gather returns, not {shown(evidence)}.")
+
+
+def _check(params: Any, **collections: Any) -> None:
+    """Raise unless these are what `gather` takes."""
+    if params is not None and not isinstance(params, EvidenceParams):
+        raise InvalidArgument(f"params must be EvidenceParams, not {shown(params)}.")
+    for name, given in collections.items():
+        if given is not None and not isinstance(given, MetricCollection):
+            raise InvalidArgument(f"{name} must be a MetricCollection, not {shown(given)}.")
 
 
 class _Gathering:

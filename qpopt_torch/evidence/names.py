@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
-from qpopt_torch.data.class_names import class_number, known_class_names
-from qpopt_torch.errors import ModelError
+from qpopt_torch.data.class_names import (
+    checked_class_names,
+    class_number,
+    known_class_names,
+)
+from qpopt_torch.errors import ModelError, require_sparse, shown
 from qpopt_torch.metrics.birds.parts import PartAlignment
 from qpopt_torch.sparse.classifier import SparseClassifier
 
@@ -35,6 +40,7 @@ class Names:
         class_names: Sequence[str] | None = None,
         loader: Iterable[Any] | None = None,
     ) -> None:
+        require_sparse(model, "An explanation")
         if not model.sparse_head.adds_up:
             raise ModelError(
                 f"Explanations and reports add features up, but this model {_other(model)}; "
@@ -44,9 +50,7 @@ class Names:
         known = known_class_names(model.network, loader, n_classes)
         candidates: tuple[Any, ...] = (class_names, model.class_names, known, range(n_classes))
         given = next(names for names in candidates if names is not None)
-        self.classes = tuple(map(str, given))
-        if len(self.classes) != n_classes:
-            raise ModelError(f"There are {len(self.classes)} class names for {n_classes} classes.")
+        self.classes = checked_class_names(given, n_classes) or ()
         self.selection = tuple(model.selection.tolist())
         self.given = dict(model.feature_names)
         self.features = tuple(model.feature_name(d) for d in self.selection)
@@ -66,10 +70,10 @@ class Names:
         """Return the column of a feature given by its index in the dense model or its name."""
         if isinstance(d, str) and d in self.features:
             return self.features.index(d)
-        if d in self.selection:
+        if isinstance(d, Integral) and not isinstance(d, bool) and d in self.selection:
             return self.selection.index(int(d))
-        shown = ", ".join(map(str, self.selection))
-        raise ModelError(f"Feature {d!r} is not selected; the selected features are {shown}.")
+        known = ", ".join(map(str, self.selection))
+        raise ModelError(f"Feature {shown(d)} is not selected; the selected features are {known}.")
 
 
 def _other(model: SparseClassifier) -> str:

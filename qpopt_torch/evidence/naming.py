@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpopt_torch.errors import LoaderError, ModelError, shown
+from qpopt_torch.errors import LoaderError, ModelError, require_sparse, shown
 from qpopt_torch.metrics.explanations.local_alignment import local_alignment
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sets.answers import answers_of
@@ -62,11 +62,16 @@ def name_features(
     """
     if (source is None) == (attributes is None):
         raise ModelError("name_features takes either a function or attributes.")
+    require_sparse(sparse, "name_features")
     free = [int(d) for d in sparse.selection if int(d) not in sparse.feature_names]
     if source is not None:
         if not callable(source):
             raise ModelError(f"name_features takes a function, not {shown(source)}.")
-        found = {d: name for d in free if (name := source(d))}
+        told = {d: source(d) for d in free}
+        for name in told.values():
+            if name is not None and not isinstance(name, str):
+                raise ModelError(f"A name is a text, or None for no name, not {shown(name)}.")
+        found = {d: name for d, name in told.items() if name}
     else:
         if loader is None or attributes is None or attribute_names is None:
             raise ModelError("Names from attributes need a loader and attribute_names.")
@@ -83,7 +88,13 @@ def _guessed(
     attribute_names: Sequence[str],
     progress: bool,
 ) -> dict[int, str]:
-    known, names = np.asarray(attributes, dtype=np.float64), [str(n) for n in attribute_names]
+    try:
+        known, names = np.asarray(attributes, dtype=np.float64), [str(n) for n in attribute_names]
+    except (TypeError, ValueError, OverflowError):
+        raise LoaderError(
+            "attributes must hold a number for every class and attribute, and attribute_names as "
+            "many names."
+        ) from None
     if known.shape != (sparse.head.n_classes, len(names)):
         raise LoaderError(
             f"attributes have the shape {known.shape}; there are {sparse.head.n_classes} classes "

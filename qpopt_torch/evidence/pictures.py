@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qpopt_torch.errors import LoaderError
+from qpopt import InvalidArgument
+from qpopt_torch.errors import LoaderError, shown
 
 PICTURE_SIDE = 192
 """Longest side of a kept image, in pixels."""
@@ -23,6 +24,16 @@ SERIES_LENGTH = 240
 
 ToImage = Callable[[Tensor], Any] | tuple[Sequence[float], Sequence[float]]
 """A function of one input that returns an image, or the mean and deviation of the channels."""
+
+
+def check_to_image(to_image: Any) -> None:
+    """Raise unless this is what makes an image of an input."""
+    pair = isinstance(to_image, tuple | list) and len(to_image) == 2
+    if not (to_image is None or callable(to_image) or pair):
+        raise InvalidArgument(
+            "to_image must be a function, or the mean and deviation of the channels, not "
+            f"{shown(to_image)}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +80,21 @@ class Picture:
             lines = x.reshape(-1, x.shape[-1])
             return cls("series", _shorter(lines).numpy())
         if to_image is not None:
-            mean, std = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in to_image)
+            mean, std = _of_channels(to_image)
             if {len(mean), len(std)} - {1, len(x)}:
                 raise LoaderError(
                     f"to_image has {len(mean)} means and {len(std)} deviations; the inputs have "
                     f"{len(x)} channels."
                 )
-            shown = (x * std + mean).clamp(0, 1)
+            picture = (x * std + mean).clamp(0, 1)
         else:
-            shown = torch.nan_to_num(x)
-            low, high = shown.min(), shown.max()
-            shown = (shown - low) / (high - low if high > low else 1.0)
-        if len(shown) != 3:
+            picture = torch.nan_to_num(x)
+            low, high = picture.min(), picture.max()
+            picture = (picture - low) / (high - low if high > low else 1.0)
+        if len(picture) != 3:
             # What is neither grey nor colour is shown by the mean of its channels.
-            shown = shown.mean(0, keepdim=True).expand(3, -1, -1)
-        return cls("image", _small(_pixels(shown.permute(1, 2, 0).numpy())))
+            picture = picture.mean(0, keepdim=True).expand(3, -1, -1)
+        return cls("image", _small(_pixels(picture.permute(1, 2, 0).numpy())))
 
 
 def small_maps(maps: Tensor, side: int = MAP_SIDE) -> NDArray[np.float16]:
@@ -138,3 +149,14 @@ def _shorter(lines: Tensor) -> Tensor:
     if lines.shape[1] <= SERIES_LENGTH:
         return lines
     return F.interpolate(lines[None], SERIES_LENGTH, mode="linear", align_corners=True)[0]
+
+
+def _of_channels(to_image: Any) -> tuple[Tensor, Tensor]:
+    """Return mean and deviation of the channels, each with axes for the positions."""
+    try:
+        mean, std = (torch.as_tensor(v).float().reshape(-1, 1, 1) for v in to_image)
+    except (TypeError, ValueError, RuntimeError):
+        raise LoaderError(
+            f"to_image must hold the mean and deviation of the channels, not {shown(to_image)}."
+        ) from None
+    return mean, std

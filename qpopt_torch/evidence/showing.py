@@ -13,7 +13,7 @@ from qpopt_torch.data.inputs import Inputs, main_of, plain
 from qpopt_torch.data.own.table import Table
 from qpopt_torch.data.own.text import Texts
 from qpopt_torch.errors import LoaderError, shown
-from qpopt_torch.evidence.pictures import Picture, ToImage
+from qpopt_torch.evidence.pictures import Picture, ToImage, check_to_image
 from qpopt_torch.evidence.words import ToText, main_input
 
 MOST_COLUMNS = 64
@@ -149,6 +149,7 @@ def checked_show(to_image: Any, show: Any) -> Show | None:
     if to_image is not None and show is not None:
         raise LoaderError("to_image and show say the same; pass one of them.")
     found: Show | None = to_image if show is None else show
+    check_to_image(found)
     return found
 
 

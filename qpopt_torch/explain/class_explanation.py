@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from qpopt_torch.evidence.gather import Evidence, columns_in
+from qpopt_torch.evidence.gather import Evidence, columns_in, require_evidence
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import draw_feature, draw_picture, plain, subplots
 
@@ -115,5 +115,6 @@ def explain_class(evidence: Evidence, c: int | str) -> ClassExplanation:
     >>> len(told.columns)
     2
     """
+    require_evidence(evidence, "explain_class")
     number = evidence.names.class_number(c)
     return ClassExplanation(evidence, number, columns_in(evidence.assignment[number]))

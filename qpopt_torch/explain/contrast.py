@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qpopt_torch.errors import ModelError
-from qpopt_torch.evidence.gather import Evidence, columns_in
+from qpopt_torch.evidence.gather import Evidence, columns_in, require_evidence
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import draw_feature, plain, subplots
 
@@ -111,6 +111,7 @@ def explain_contrast(evidence: Evidence, first: int | str, second: int | str) ->
     >>> len(told.shared) + len(told.only_first)
     2
     """
+    require_evidence(evidence, "explain_contrast")
     a, b = (evidence.names.class_number(c) for c in (first, second))
     if a == b:
         raise ModelError("A contrast needs two different classes.")

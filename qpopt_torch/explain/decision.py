@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt_torch.errors import require_sparse
 from qpopt_torch.evidence.gather import Evidence, standard_units
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
@@ -240,6 +241,8 @@ def explain_decision(
     >>> winner.number == int(sparse(birds[0][0][None]).argmax())
     True
     """
+    require_sparse(model, "explain_decision")
+    terms.check_arguments(evidence, label, model.head.n_classes, n_rivals)
     names = Names(model, class_names) if evidence is None else evidence.names
     batch, seen = look(model, x)
     values = standard_units(model, seen)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt_torch.evidence.gather import columns_in
+from qpopt import InvalidArgument
+from qpopt_torch.data.class_names import class_number
+from qpopt_torch.errors import shown
+from qpopt_torch.evidence.gather import columns_in, require_evidence
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.explain.rounding import add_up
 
@@ -61,6 +66,18 @@ class Misleading:
     value: float
     usual: float
     fired: bool
+
+
+def check_arguments(evidence: Any, label: Any, n_classes: int, n_rivals: Any) -> None:
+    """Raise unless these are what `explain_decision` takes."""
+    if evidence is not None:
+        require_evidence(evidence, "explain_decision")
+    if label is not None:
+        class_number(-1 if isinstance(label, str) else label, n_classes, ())
+    if isinstance(n_rivals, bool) or not isinstance(n_rivals, Integral) or n_rivals < 0:
+        raise InvalidArgument(
+            f"n_rivals must be a whole number of at least 0, not {shown(n_rivals)}."
+        )
 
 
 def sum_of(sample: Sample, assignment: NDArray[np.bool_], c: int) -> Sum:

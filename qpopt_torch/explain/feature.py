@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qpopt_torch.evidence.gather import Evidence
+from qpopt_torch.evidence.gather import Evidence, require_evidence
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import ACCENT, NEUTRAL, draw_feature, ink, plain, subplots
 from qpopt_torch.metrics.contrastiveness import two_modes
@@ -158,6 +158,7 @@ def explain_feature(evidence: Evidence, d: int | str) -> FeatureExplanation:
     >>> sum(told.distribution.users) + sum(told.distribution.others)
     8
     """
+    require_evidence(evidence, "explain_feature")
     column = evidence.names.feature_column(d)
     users = np.flatnonzero(evidence.assignment[:, column])
     means = np.nan_to_num(evidence.class_means[users, column], nan=-np.inf)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
 
 from qpopt_torch.data.batches import to_model
-from qpopt_torch.data.inputs import Batch, Inputs, call, described, fitted, main_of
+from qpopt_torch.data.inputs import Batch, Inputs, call, described, main_of, whole_batch
 from qpopt_torch.errors import LoaderError
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -16,8 +15,7 @@ from qpopt_torch.sparse.classifier import SparseClassifier
 
 def look(model: SparseClassifier, x: Any) -> tuple[Batch, Features]:
     """Return the input as a batch of one, and what the model sees in it."""
-    if isinstance(x, Mapping | tuple | list):
-        x = fitted(x, model)
+    x = whole_batch(x, model, "A sample")
     # The shape alone does not tell a grey image from a batch of one: the model has to.
     alone = _with_axis(x)
     candidates = [alone, x] if main_of(x).ndim > 1 and len(x) == 1 else [alone]

@@ -153,6 +153,11 @@ class MetricCollection:
             arguments["contrastive_pairs"] = (head.assignment.cpu().numpy(),)
         if masks is not None:
             self.masks = _numbers("masks", masks)
+            if self.masks.ndim < 3:
+                raise LoaderError(
+                    "masks must be samples × height × width, not of the shape "
+                    f"{tuple(self.masks.shape)}."
+                )
             arguments |= {"plausibility": (weights,), "pointing": (weights,)}
         if birds is not None:
             attributes = birds.attributes if attributes is None else attributes

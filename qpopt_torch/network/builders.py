@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from qpopt import InvalidFile
-from qpopt_torch.errors import UNREADABLE, ModelError, reason
+from qpopt_torch.errors import UNREADABLE, ModelError, reason, shown
 from qpopt_torch.network.specification import Specification
 
 NESTED = ("state_dict", "model", "model_state_dict")
@@ -50,47 +50,10 @@ def build(name: str, n_classes: int, **arguments: Any) -> nn.Module:
     >>> model.specification.name
     'torch.nn:LazyLinear'
     """
-    source, separator, what = name.partition(":")
-    if not (source and separator and what):
-        raise ModelError(
-            f"The model {name!r} must be given as torchvision:name, timm:name or "
-            "package.module:function."
-        )
-    place = {"torchvision": "torchvision.models"}.get(source, source)
     # A command, unlike python -m, does not look into the current folder by itself.
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
-    try:
-        module = import_module(place)
-    except Exception as error:  # a package may fail in its own way, with whatever error
-        hint = f" Install it: pip install {source}."
-        if not isinstance(error, ImportError):
-            hint = (
-                " The torchvision installed belongs to another build of torch; install a pair of "
-                "one build, for example pip install --force-reinstall --no-deps torch torchvision "
-                "--index-url https://download.pytorch.org/whl/cpu."
-            )
-        raise ModelError(
-            f"Cannot import {place}: {type(error).__name__}: {error}."
-            f"{hint if source in ('torchvision', 'timm') else ''}"
-        ) from error
-    timm = source == "timm"
-    if timm and not module.is_model(what):
-        raise ModelError(f"timm has no model {what!r}.")
-    function = partial(module.create_model, what) if timm else getattr(module, what, None)
-    if not callable(function):
-        raise ModelError(f"{place} has no function {what!r}.")
-    takes = timm or source == "torchvision" or _takes_classes(function)
-    given = {"num_classes": n_classes, **arguments} if takes else arguments
-    try:
-        model = function(**given)
-    except Exception as error:  # the code of a user may fail in any way
-        raise ModelError(f"{name} fails: {type(error).__name__}: {error}.") from error
-    if not isinstance(model, nn.Module):
-        raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
-    told: Any = model
-    told.specification = Specification(name, arguments)
-    return model
+    return _made(name, n_classes, arguments, _function(name))
 
 
 def rebuild(specification: Specification, n_classes: int) -> nn.Module:
@@ -106,7 +69,67 @@ def rebuild(specification: Specification, n_classes: int) -> nn.Module:
         return _of_transformers(what, specification.arguments, n_classes)
     if not specification.is_harmless:
         raise ModelError(f"{specification.name} is not run because a file says so.")
-    return build(specification.name, n_classes, **specification.arguments)
+    # The current folder is not added to where Python looks: it may have come with the file.
+    function = _function(specification.name)
+    # Packages hand on what is not theirs.
+    made_by = function.func if isinstance(function, partial) else function
+    origin = getattr(made_by, "__module__", None) or ""
+    if not Specification(f"{origin}:{what}").is_harmless:
+        raise ModelError(f"{specification.name} is not run because a file says so.")
+    return _made(specification.name, n_classes, specification.arguments, function)
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """Return what builds a model, by its name."""
+    source, separator, what = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not (source and separator and what):
+        raise ModelError(
+            f"The model {shown(name)} must be given as torchvision:name, timm:name or "
+            "package.module:function."
+        )
+    place = {"torchvision": "torchvision.models"}.get(source, source)
+    try:
+        module = import_module(place)
+    except Exception as error:  # a package may fail in its own way, with whatever error
+        hint = f" Install it: pip install {source}."
+        if not isinstance(error, ImportError):
+            hint = (
+                " The torchvision installed belongs to another build of torch; install a pair of "
+                "one build, for example pip install --force-reinstall --no-deps torch torchvision "
+                "--index-url https://download.pytorch.org/whl/cpu."
+            )
+        raise ModelError(
+            f"Cannot import {place}: {type(error).__name__}: {error}."
+            f"{hint if source in ('torchvision', 'timm') else ''}"
+        ) from error
+    if source == "timm":
+        if not module.is_model(what):
+            raise ModelError(f"timm has no model {what!r}.")
+        return partial(module.create_model, what)
+    try:
+        function = getattr(module, what, None)
+    except Exception as error:  # a package that loads its parts when they are asked for
+        raise ModelError(f"{name} fails: {type(error).__name__}: {reason(error)}.") from error
+    if not callable(function):
+        raise ModelError(f"{place} has no function {what!r}.")
+    found: Callable[..., Any] = function
+    return found
+
+
+def _made(
+    name: str, n_classes: int, arguments: Mapping[str, Any], function: Callable[..., Any]
+) -> nn.Module:
+    takes = name.startswith(("timm:", "torchvision:")) or _takes_classes(function)
+    given = {"num_classes": n_classes, **arguments} if takes else arguments
+    try:
+        model = function(**given)
+    except Exception as error:  # the code of a user may fail in any way
+        raise ModelError(f"{name} fails: {type(error).__name__}: {reason(error)}.") from error
+    if not isinstance(model, nn.Module):
+        raise ModelError(f"{name} gives {type(model).__name__}, not a torch.nn.Module.")
+    told: Any = model
+    told.specification = Specification(name, arguments)
+    return model
 
 
 def _of_transformers(name: str, config: Mapping[str, Any], n_classes: int) -> nn.Module:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from qpopt_torch.data.inputs import Batch
-from qpopt_torch.errors import ModelError
+from qpopt_torch.data.inputs import Batch, whole_batch
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.geometry import Changes, OnGrid, apply_changes, coarsens, spread
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
@@ -84,7 +84,7 @@ def finer_maps(
     """
     core: Any = unwrap(model)
     sparse = isinstance(getattr(core, "head", None), Head)
-    x = _made_up(core) if inputs is None else inputs[:N_PROBED]
+    x = _made_up(core) if inputs is None else whole_batch(inputs, core)[:N_PROBED]
     found = core.head if sparse else head_of(core, x, head)
     finer: Any = deepcopy(core)
     refine(finer.network if sparse else finer, found, x, stages, dilate=dilate)
@@ -127,7 +127,7 @@ def _look(core: nn.Module, head: Head, x: Batch) -> _Seen:
 def check_stages(stages: Any) -> None:
     """Raise unless this is a number of steps that can be left out."""
     if isinstance(stages, bool) or not isinstance(stages, int) or stages < 1:
-        raise ModelError(f"stages must be a whole number of at least 1, not {stages!r}.")
+        raise ModelError(f"stages must be a whole number of at least 1, not {shown(stages)}.")
 
 
 def split_head(head: HeadLike) -> tuple[HeadLike, dict[str, Any] | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.network.layout import Layout
 from qpopt_torch.network.reading.outputs import Output
 from qpopt_torch.network.reading.tokens import FUNCTIONS, Mask
@@ -83,7 +83,7 @@ class Head:
         if isinstance(output, Mapping):
             output = Unknown(str(output.get("function")))
         elif callable(output) or not isinstance(output, str | int | None):
-            raise ModelError(f"A head names an output, not {output!r}.")
+            raise ModelError(f"A head names an output, not {shown(output)}.")
         known = {
             "layout": layout,
             "mask": None if mask is None else Mask.from_dict(mask),
@@ -95,10 +95,10 @@ class Head:
         names = (*names, *(n for n in (head.layer, head.norm) if n is not None))
         lists = all(isinstance(listed, list | tuple) for listed in several.values())
         if not lists or not all(isinstance(n, str) and n for n in names):
-            raise ModelError(f"A head names modules, not {names!r}.")
+            raise ModelError(f"A head names modules, not {shown(names)}.")
         for label in ("n_features", "n_classes", "calls"):
             if type(count := getattr(head, label)) is not int or not 1 <= count <= LARGEST:
-                raise ModelError(f"{label} of a head must be a whole number, not {count!r}.")
+                raise ModelError(f"{label} of a head must be a whole number, not {shown(count)}.")
         if (head.layer is None) != (layout is None):
             raise ModelError("layer and layout of a head come together or not.")
         return head

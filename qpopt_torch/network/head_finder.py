@@ -161,7 +161,7 @@ def _named(core: nn.Module, module: nn.Module | str, argument: str) -> str:
         hint = f" Did you mean one of {', '.join(near)}?" if near else ""
         raise ModelError(f"{argument}: the model has no module {module!r}.{hint}")
     if not isinstance(module, nn.Module):
-        raise ModelError(f"{argument} must be a module or its name, not {module!r}.")
+        raise ModelError(f"{argument} must be a module or its name, not {shown(module)}.")
     inner = unwrap(module)
     for name, other in found.items():
         if other is inner or other is module:

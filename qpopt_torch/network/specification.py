@@ -38,6 +38,8 @@ class Specification:
         """
         package = self.name.partition(":")[0].partition(".")[0]
         standard = package in sys.stdlib_module_names or package in ("torch", "pip", "setuptools")
+        if not isinstance(self.arguments, Mapping):
+            return False
         return not standard and all(map(_is_harmless, self.arguments.values()))
 
 

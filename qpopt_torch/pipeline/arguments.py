@@ -41,7 +41,7 @@ def checked_options(
     """
     for name, given in (("prepare", prepare), ("solve", solve)):
         if given is not None and not isinstance(given, Mapping):
-            raise InvalidArgument(f"{name} must be a mapping of arguments, not {given!r}.")
+            raise InvalidArgument(f"{name} must be a mapping of arguments, not {shown(given)}.")
     preparing, solving = dict(prepare or {}), dict(solve or {})
     head, _ = split_head(head)
     check_keywords(
@@ -113,7 +113,7 @@ def check_count(label: str, count: Any) -> None:
 def teller(progress: bool | OnEvent) -> Callable[..., None]:
     """Return a function that tells of a phase and, in a note, of how things stand."""
     if not (isinstance(progress, bool) or callable(progress)):
-        raise InvalidArgument(f"progress must be True, False or a function, not {progress!r}.")
+        raise InvalidArgument(f"progress must be True, False or a function, not {shown(progress)}.")
     began = perf_counter()
 
     def tell(phase: Phase, note: str = "") -> None:
@@ -128,7 +128,7 @@ def _check_preparing(preparing: Mapping[str, Any]) -> None:
     check_scales(**{key: preparing[key] for key in scales if key in preparing})
     similarity, bias = preparing.get("similarity", "pearson"), preparing.get("bias", "none")
     if not isinstance(similarity, str) or similarity not in get_args(Similarity):
-        raise InvalidInstance(f"similarity must be pearson or auroc, not {similarity!r}.")
+        raise InvalidInstance(f"similarity must be pearson or auroc, not {shown(similarity)}.")
     if isinstance(bias, str):
         fine = bias in get_args(Bias)
     else:
@@ -136,13 +136,13 @@ def _check_preparing(preparing: Mapping[str, Any]) -> None:
     if not fine:
         raise InvalidInstance(
             f"bias must be {', '.join(get_args(Bias))}, a function, or one finite number for every "
-            f"feature, not {bias!r}."
+            f"feature, not {shown(bias)}."
         )
     _features("hint", preparing.get("hint", ()))
     if not isinstance(name := preparing.get("name", ""), str):
-        raise InvalidInstance(f"name must be text, not {name!r}.")
+        raise InvalidInstance(f"name must be text, not {shown(name)}.")
     if not isinstance(origin := preparing.get("provenance", {}), Mapping):
-        raise InvalidInstance(f"provenance must be a mapping, not {origin!r}.")
+        raise InvalidInstance(f"provenance must be a mapping, not {shown(origin)}.")
 
 
 def _is_finite_vector(values: Any) -> bool:
@@ -162,7 +162,7 @@ def _features(label: str, values: Iterable[int]) -> tuple[int, ...]:
     except TypeError:
         fine = False
     if not fine or any(isinstance(d, bool) for d in values):
-        raise InvalidInstance(f"{label} must hold feature indices, not {values!r}.")
+        raise InvalidInstance(f"{label} must hold feature indices, not {shown(values)}.")
     if negative := [d for d in given if d < 0]:
         raise InvalidInstance(f"{label} names feature {negative[0]}; the first feature is 0.")
     if len(set(given)) < len(given):

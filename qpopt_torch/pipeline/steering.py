@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from qpopt.io import AnyPath
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.metrics.evaluate import evaluate
+from qpopt_torch.pipeline.arguments import checked_options, checked_wishes
 from qpopt_torch.pipeline.sparsify import sparsify
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.training.settings import AdapterTraining, TrainingLike, training_settings
@@ -70,19 +71,21 @@ def steer(
     """
     if not isinstance(model, SparseClassifier):
         raise ModelError(f"steer takes a SparseClassifier, not {shown(model)}.")
-    include, exclude = tuple(include), tuple(exclude)
     k = len(model.selection) if n_select is None else n_select
-    kept = [d for d in model.selection.tolist() if d not in exclude]
+    per_class = _size(model) if n_per_class is None else n_per_class
+    wanted = checked_wishes(k, per_class, include, exclude)
+    dense = as_dense(model)
+    checked_options(dense, prepare, solve, model.head)
+    kept = [d for d in model.selection.tolist() if d not in wanted["exclude"]]
     settings = training_settings(training)
     sparse = sparsify(
-        as_dense(model),
+        dense,
         loader,
         n_select=k,
-        n_per_class=_size(model) if n_per_class is None else n_per_class,
+        n_per_class=per_class,
         statistics_loader=statistics_loader,
         training=settings,
-        include=include,
-        exclude=exclude,
+        **wanted,
         prepare={"hint": tuple(kept), **(prepare or {})},
         solve=solve,
         head=model.head,

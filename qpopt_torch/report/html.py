@@ -12,8 +12,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from qpopt import QpoptError
+from qpopt import InvalidArgument, QpoptError
 from qpopt.io import AnyPath, replacing
+from qpopt_torch.errors import path_of, require_sparse, shown
 from qpopt_torch.evidence.meaning import meaning_of
 from qpopt_torch.evidence.showing import Show
 from qpopt_torch.explain import Evidence, gather
@@ -36,6 +37,7 @@ from qpopt_torch.report.overview import (
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 MAX_BYTES = 25_000_000
+LARGEST = 10**12
 SCRIPTS = (
     "core",
     "heat",
@@ -108,6 +110,8 @@ def write_report(
     params
         How the room in the file is spent.
     """
+    target = path_of(path)
+    _check(dense, settings, max_bytes, params)
     page = described(
         model,
         loader,
@@ -122,9 +126,25 @@ def write_report(
         max_bytes=max_bytes,
         params=params,
     )
-    with replacing(path) as stream:
+    with replacing(target) as stream:
         stream.write(rendered(page.values).encode())
-    return Path(path)
+    return target
+
+
+def _check(dense: Any, settings: Any, max_bytes: Any, params: Any) -> None:
+    """Raise unless these are what a report takes."""
+    if dense is not None and not isinstance(dense, Metrics):
+        raise InvalidArgument(f"dense must be Metrics, as evaluate gives them, not {shown(dense)}.")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InvalidArgument(f"settings must be a mapping, not {shown(settings)}.")
+    if (
+        isinstance(max_bytes, bool)
+        or not isinstance(max_bytes, int)
+        or not 1 <= max_bytes <= LARGEST
+    ):
+        raise InvalidArgument(f"max_bytes must be a whole number above 0, not {shown(max_bytes)}.")
+    if params is not None and not isinstance(params, PageParams):
+        raise InvalidArgument(f"params must be PageParams, not {shown(params)}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +183,7 @@ def described(
 
     Arguments are those of `write_report`; `reading` holds those that are handed to `gather`.
     """
+    require_sparse(model, "A report")
     dense = dense or model.metrics.get("dense")
     birds = birds_of(loader)
     collection = MetricCollection(
@@ -182,7 +203,7 @@ def described(
         collection.metrics["deletion"] = OwnDrop(fallen)
     metrics = collection.compute(from_training=train_loader is not None)
     levels = LevelPage(model, decisions)
-    shown = gallery or decisions
+    gallery = gallery or decisions
     values = {
         "title": title,
         "metrics": metric_rows(metrics, dense),
@@ -191,7 +212,7 @@ def described(
         "sharing": sharing(model),
         "adapter": model.sparse_head.adapter,
         "relu": model.sparse_head.relu,
-        "averages": averages(shown),
+        "averages": averages(gallery),
         "solve": solve_rows(model),
         "settings": setting_rows(model, settings),
         "truth": meaning_rows(meaning),
@@ -199,10 +220,10 @@ def described(
         "level_samples": levels.shares.n_samples,
         "level_calibrated": levels.calibrated,
         "sets": levels.coverage(decisions),
-        "data": contents(shown, decisions, max_bytes, params, levels, meaning),
+        "data": contents(gallery, decisions, max_bytes, params, levels, meaning),
         "trace": trace_points(model),
     }
-    return Described(values, shown, decisions)
+    return Described(values, gallery, decisions)
 
 
 @dataclass(frozen=True)

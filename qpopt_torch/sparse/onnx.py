@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,8 +11,9 @@ from torch import Tensor
 
 from qpopt import QpoptError
 from qpopt.io import AnyPath, replacing
-from qpopt_torch.errors import ModelError
-from qpopt_torch.network.observation import evaluating
+from qpopt_torch.data.inputs import whole_batch
+from qpopt_torch.errors import ModelError, path_of, require_sparse
+from qpopt_torch.network.observation import evaluating, run
 
 if TYPE_CHECKING:
     from qpopt_torch.sparse.classifier import SparseClassifier
@@ -54,13 +54,15 @@ def export_onnx(model: SparseClassifier, path: AnyPath, x: Tensor | None = None)
     Traceback (most recent call last):
     ModelError: export_onnx takes a SparseClassifier, ...
     """
-    if not hasattr(model, "record"):
-        raise ModelError(f"export_onnx takes a SparseClassifier, not a {type(model).__name__}.")
+    require_sparse(model, "export_onnx")
+    target = path_of(path)
     if x is None:
         if model.record.input_shape is None:
             raise ModelError("The shape of the inputs is not known; pass x, a batch of them.")
         generator = torch.Generator().manual_seed(0)
         x = torch.randn(CHECKED, *model.record.input_shape, generator=generator)
+    if not isinstance(whole_batch(x, model), Tensor):
+        raise ModelError("Only models that take one tensor can be written as ONNX.")
     parameter = next(model.parameters(), None)
     if parameter is not None:
         x = x.to(parameter)
@@ -68,17 +70,19 @@ def export_onnx(model: SparseClassifier, path: AnyPath, x: Tensor | None = None)
     _imported("onnx"), _imported("onnxscript")
     with evaluating(model), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter, about itself
-        expected = model(x)
+        expected = run(model, x, 0)
+        if not bool(torch.isfinite(expected).all()):
+            raise ModelError("The model gives numbers that are not finite; check it with others.")
         content = _exported(model, x)
     session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {"input": x.cpu().numpy()})
     difference = float((torch.from_numpy(found) - expected.cpu()).abs().max())
     if not difference <= TOLERANCE * max(1.0, float(expected.abs().max())):
         raise ModelError(
-            f"onnxruntime gives logits that are off by {difference:.3g}, so {Path(path)} was not "
+            f"onnxruntime gives logits that are off by {difference:.3g}, so {target} was not "
             "written."
         )
-    with replacing(path) as stream:
+    with replacing(target) as stream:
         stream.write(content)
     return difference
 

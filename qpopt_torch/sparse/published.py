@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from qpopt import InvalidFile
 from qpopt.io import AnyPath
-from qpopt_torch.errors import UNREADABLE, ModelError
+from qpopt_torch.errors import UNREADABLE, ModelError, path_of, shown
 from qpopt_torch.network.builders import load_state
 from qpopt_torch.network.geometry import Changes, apply_changes
 from qpopt_torch.network.head import Head
@@ -93,7 +93,7 @@ def load_published(
     >>> model.class_features(0)
     (0, 2)
     """
-    place = Path(path)
+    place = path_of(path)
     state = _read(place)
     reduced, rectified = (
         _chosen(label, value, place, known)
@@ -158,7 +158,7 @@ def _chosen(label: str, value: Choice, path: Path, known: Mapping[str, bool]) ->
     if isinstance(value, bool):
         return value
     if value != "auto":
-        raise ModelError(f"{label} must be True, False or auto, not {value!r}.")
+        raise ModelError(f"{label} must be True, False or auto, not {shown(value)}.")
     kind = path.name.partition("_")[0].lower()
     if kind not in known:
         raise ModelError(

@@ -74,11 +74,21 @@ class SparseHead(nn.Module):
         chance = isinstance(dropout, Real) and not isinstance(dropout, bool)
         if not chance or not 0 <= dropout <= 1:
             raise ModelError(f"dropout must be a number from 0 to 1, not {shown(dropout)}.")
-        deviation = np.array(std, dtype=np.float32)
+        try:
+            given = [np.asarray(values).astype(np.float32) for values in (assignment, mean, std)]
+            chosen = torch.tensor(np.asarray(selection), dtype=torch.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError("Selection, assignment, mean and std must be numbers.") from None
+        weights, average, deviation = given
+        n = len(chosen) if chosen.ndim == 1 else -1
+        if weights.ndim != 2 or any(one.shape[-1:] != (n,) for one in given):
+            raise ModelError(
+                "assignment must have a column, mean and std a number, for every selected feature."
+            )
         deviation[deviation == 0] = 1.0
-        self.register_buffer("selection", torch.tensor(np.array(selection), dtype=torch.int64))
-        self.register_buffer("assignment", torch.tensor(np.array(assignment, dtype=np.float32)))
-        self.register_buffer("mean", torch.tensor(np.array(mean, dtype=np.float32)))
+        self.register_buffer("selection", chosen)
+        self.register_buffer("assignment", torch.tensor(weights))
+        self.register_buffer("mean", torch.tensor(average))
         self.register_buffer("std", torch.tensor(deviation))
         offsets = None
         if class_bias is not None and (fewer := fewer_features(self.assignment)).any():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,9 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from qpopt import InvalidArgument, InvalidFile
+from qpopt import InvalidFile
 from qpopt.io import AnyPath, opened_json, replacing, save_json
-from qpopt_torch.errors import UNREADABLE, ModelError, reason, shown
+from qpopt_torch.errors import UNREADABLE, ModelError, path_of, reason
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.specification import described
 from qpopt_torch.sparse.consistency import check_adapter, check_config, check_selection, seal
@@ -41,9 +40,7 @@ def made_folder(path: AnyPath) -> Path:
 
 def folder_of(path: AnyPath) -> Path:
     """Return the path of a directory; nothing else is taken for one."""
-    if not isinstance(path, str | PathLike):
-        raise InvalidArgument(f"A directory is named by its path, not {shown(path)}.")
-    return Path(path)
+    return path_of(path, "A directory")
 
 
 def config_of(sparse: SparseClassifier, *, uneven: bool) -> dict[str, Any]:

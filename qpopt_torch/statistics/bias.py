@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qpopt import InvalidInstance
 from qpopt.preprocessing import PublishedBias, center_from_sums, locality_from_sums
+from qpopt_torch.errors import shown
 
 if TYPE_CHECKING:
     from qpopt_torch.statistics.statistics import Statistics
@@ -33,12 +34,12 @@ def raw_bias(statistics: Statistics, kind: BiasLike) -> NDArray[np.float64] | Pu
         try:
             return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidInstance(f"bias must give numbers, not {values!r}.") from None
+            raise InvalidInstance(f"bias must give numbers, not {shown(values)}.") from None
     if kind == "none":
         return None
     if kind not in NEEDED:
         raise InvalidInstance(
-            f"bias must be {', '.join(NEEDED)}, none, an array or a function, not {kind!r}."
+            f"bias must be {', '.join(NEEDED)}, none, an array or a function, not {shown(kind)}."
         )
     weighted = [getattr(statistics, name) for name in NEEDED[kind]]
     if any(sums is None for sums in weighted):

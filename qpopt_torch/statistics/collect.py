@@ -18,7 +18,7 @@ from qpopt_torch.data.inputs import Batch, Inputs, main_of, plain
 from qpopt_torch.data.resuming import check_known_order, rest_of
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
 from qpopt_torch.data.unpacking import unpacked
-from qpopt_torch.errors import EmptyLoader, ModelError, shown
+from qpopt_torch.errors import EmptyLoader, ModelError, path_of, shown
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of, split_unpack
@@ -110,11 +110,16 @@ def collect(
     bins = checked_bins(bins)
     if like is not None and not isinstance(like, Statistics):
         raise InvalidArgument(f"like must be Statistics, not {shown(like)}.")
+    if received is not None and not isinstance(received, list):
+        raise InvalidArgument(f"received must be a list, not {shown(received)}.")
     if checkpoint is not None:
+        path_of(checkpoint, "A checkpoint")
         if received is not None:
             raise InvalidArgument("A checkpoint keeps no features: leave it or received out.")
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise InvalidArgument(f"every must be a whole number of at least 1, not {every!r}.")
+            raise InvalidArgument(
+                f"every must be a whole number of at least 1, not {shown(every)}."
+            )
         check_known_order(loader)
     casting = partial(autocasting, checked_precision(precision))
     begun: Iterable[Any] = ()

@@ -21,6 +21,7 @@ from qpopt.preprocessing import (
 )
 from qpopt_torch.data.batches import check_features
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.errors import shown
 from qpopt_torch.network.head import Head
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale, checked_bins
 from qpopt_torch.statistics.bias import BiasLike, raw_bias
@@ -199,7 +200,7 @@ class Statistics:
             sums, squares = (np.where(constant, 0.0, v) for v in (self.sums, self.squares))
             return pearson_from_sums(self.counts, sums, squares, class_names=self.class_names)
         if kind != "auroc":
-            raise InvalidInstance(f"similarity must be pearson or auroc, not {kind!r}.")
+            raise InvalidInstance(f"similarity must be pearson or auroc, not {shown(kind)}.")
         if self.histograms is None:
             raise InvalidInstance("AUROC needs histograms: collect the statistics with bins=64.")
         if constant.any():

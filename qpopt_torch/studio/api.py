@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from qpopt import Instance
+from qpopt import Instance, InvalidFile
 from qpopt.control.limits import GAP
 from qpopt_torch.errors import ModelError
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -17,7 +17,7 @@ from qpopt_torch.studio.exports import as_command, as_python
 from qpopt_torch.studio.session import Session
 from qpopt_torch.studio.state import Accuracy
 from qpopt_torch.studio.work.cache import Cached
-from qpopt_torch.studio.work.processes import Worker
+from qpopt_torch.studio.work.processes import OnMessage, Worker
 from qpopt_torch.studio.work.saving import steered
 
 INSTANCE = "instance.npz"
@@ -76,8 +76,8 @@ class Studio:
         session.base.save(folder / INSTANCE)
         room = "qpopt_torch.studio.work"
         files = [str(folder), str(folder / INSTANCE)]
-        self.solver = Worker(f"{room}.solving", files[1:], self._solved)
-        self.adapter = Worker(f"{room}.measuring", files, self._measured)
+        self.solver = Worker(f"{room}.solving", files[1:], self._heard(self._solved))
+        self.adapter = Worker(f"{room}.measuring", files, self._heard(self._measured))
         self.saving = threading.Lock()
         self._shown = 0.0
         first = session.states[0]
@@ -158,6 +158,17 @@ class Studio:
         sets = [list(row) for row in state.sets]
         job = {"id": number, "selection": list(state.selection), "sets": sets}
         self.adapter.submit({**job, "seed": self.params.seed})
+
+    def _heard(self, take: OnMessage) -> OnMessage:
+        """Return what takes a message also where nothing can be written: then it says so."""
+
+        def heard(message: dict[str, Any]) -> None:
+            try:
+                take(message)
+            except InvalidFile as error:
+                self.session.tell(str(error))
+
+        return heard
 
     def _solved(self, message: dict[str, Any]) -> None:
         number = message["id"]

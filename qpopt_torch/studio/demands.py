@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from qpopt_torch.errors import ModelError, shown
 
 MOST_WEIGHT = 100.0
 """How many times as heavy bias and redundancy may become."""
+MOST_COUNT = 10**6
+"""No model has so many features."""
 NAME_LENGTH = 80
 
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -78,7 +79,9 @@ class Demand:
         for key, end in ends.items():
             number = values.get(key, 0)
             if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < end:
-                raise ModelError(f"{key} must be a number from 0 to {end - 1}, not {number!r}.")
+                raise ModelError(
+                    f"{key} must be a number from 0 to {end - 1}, not {shown(number)}."
+                )
         if "value" in wanted:
             _check_value(kind, values["value"])
         if "name" in wanted and not isinstance(values["name"], str):
@@ -215,12 +218,12 @@ def impossible(base: Instance, demands: Sequence[Demand]) -> str:
 
 
 def _check_value(kind: str, value: Any) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind in ("n_select", "n_per_class"):
-        if not number or int(value) != value or value < 1:
-            raise ModelError(f"{kind} must be a whole number of at least 1, not {value!r}.")
+        if not number or not 1 <= value <= MOST_COUNT or int(value) != value:
+            raise ModelError(f"{kind} must be a whole number of at least 1, not {shown(value)}.")
     elif not number or not 0 <= value <= MOST_WEIGHT:
-        raise ModelError(f"A weight is a number from 0 to {MOST_WEIGHT:g}, not {value!r}.")
+        raise ModelError(f"A weight is a number from 0 to {MOST_WEIGHT:g}, not {shown(value)}.")
 
 
 def _tidy(name: str) -> str:

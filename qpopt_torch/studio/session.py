@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from qpopt import Instance
+from qpopt import Instance, InvalidFile
 from qpopt.io import opened_json, save_json
 from qpopt_torch.errors import ModelError
 from qpopt_torch.sparse.storage import made_folder
@@ -167,9 +167,14 @@ class Session:
             self.changed.notify_all()
 
     def _set(self, demands: Sequence[Demand]) -> None:
+        before = self.past, self.demands
         self.past = [*self.past, self.demands][-MOST_PAST:]
         self.demands = tuple(demands)
-        self._keep()
+        try:
+            self._keep()
+        except InvalidFile:  # it is not done where it cannot be kept
+            self.past, self.demands = before
+            raise
 
     def _put(self, state: State) -> None:
         """Write one state; each has a file of its own, so that little is written at a time."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from sys import float_info
 from typing import Any
 
+from qpopt_torch.errors import ModelError
 from qpopt_torch.studio.demands import Demand
 
+LARGEST = float_info.max
 WORST = 8
 """How many of the classes that lose most are named."""
 
@@ -29,6 +32,14 @@ class Accuracy:
     def share(self) -> float:
         """The accuracy, from 0 to 1."""
         return sum(self.right) / max(1, sum(self.total))
+
+    def fits(self, n_classes: int) -> bool:
+        """Tell whether these are numbers of samples of so many classes."""
+        both = len(self.right) == len(self.total) == n_classes
+        return both and all(
+            _is_count(right) and _is_count(total) and right <= total
+            for right, total in zip(self.right, self.total, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,13 @@ class State:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], n_features: int, n_classes: int) -> State:
-        """Return the state that `to_dict` described."""
+        """Return the state that `to_dict` described.
+
+        Raises
+        ------
+        ModelError
+            If it is none of a model with so many features and classes.
+        """
         known = {field.name: values[field.name] for field in fields(cls)}
         known["demands"] = tuple(
             Demand.checked(one, n_features, n_classes) for one in known["demands"]
@@ -98,7 +115,25 @@ class State:
         known["sets"] = tuple(tuple(row) for row in known["sets"])
         if (found := known["accuracy"]) is not None:
             known["accuracy"] = Accuracy(tuple(found["right"]), tuple(found["total"]))
-        return cls(**known)
+        state = cls(**known)
+        if not state._fits(n_features, n_classes):
+            raise ModelError("its values do not fit together.")
+        return state
+
+    def _fits(self, n_features: int, n_classes: int) -> bool:
+        """Tell whether all values are of their type, and about a model of this size."""
+        texts = (self.name, self.ended, self.problem)
+        counts = (self.number, self.n_select - 1, self.n_per_class - 1, *self.blamed)
+        selected, found = set(self.selection), self.accuracy
+        return (
+            all(isinstance(text, str) for text in texts)
+            and all(_is_count(value) for value in counts)
+            and all(_is_count(d) and d < n_features for d in self.selection)
+            and len(self.sets) in (0, n_classes)
+            and all(row and selected.issuperset(row) for row in self.sets)
+            and all(_is_known(value) for value in (self.objective, self.bound, self.control))
+            and (found is None or found.fits(n_classes))
+        )
 
 
 def difference(before: State, after: State) -> dict[str, Any]:
@@ -126,6 +161,15 @@ def difference(before: State, after: State) -> dict[str, Any]:
         "accuracy": _minus(*shares),
         "worst": _worst(before.accuracy, after.accuracy),
     }
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_known(value: Any) -> bool:
+    """Tell whether something is a number that JSON can tell, or None."""
+    return value is None or (type(value) in (int, float) and abs(value) <= LARGEST)
 
 
 def _minus(after: float | None, before: float | None) -> float | None:

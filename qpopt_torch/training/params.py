@@ -7,7 +7,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any
 
-from qpopt_torch.errors import TrainingError
+from qpopt_torch.errors import TrainingError, shown
 
 WORDS = {
     "amp": ("auto", "off", "bfloat16", "float16"),
@@ -49,9 +49,11 @@ class TrialParams:
     def __post_init__(self) -> None:
         rates = self.rates if isinstance(self.rates, (tuple, list)) else ()
         if not rates or not all(is_number(rate) and rate > 0 for rate in rates):
-            raise TrainingError(f"rates must be learning rates above 0, not {self.rates!r}.")
+            raise TrainingError(f"rates must be learning rates above 0, not {shown(self.rates)}.")
         if not is_number(self.steps, whole=True) or self.steps < 1:
-            raise TrainingError(f"steps must be a whole number of at least 1, not {self.steps!r}.")
+            raise TrainingError(
+                f"steps must be a whole number of at least 1, not {shown(self.steps)}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +77,10 @@ class GroundingParams:
     def __post_init__(self) -> None:
         for name in ("weight", "others"):
             if not is_number(value := getattr(self, name)):
-                raise TrainingError(f"{name} must be a number of at least 0, not {value!r}.")
+                raise TrainingError(f"{name} must be a number of at least 0, not {shown(value)}.")
         if not is_number(self.epochs, whole=True):
             raise TrainingError(
-                f"epochs must be a whole number of at least 0, not {self.epochs!r}."
+                f"epochs must be a whole number of at least 0, not {shown(self.epochs)}."
             )
 
 
@@ -116,7 +118,7 @@ def check_settings(settings: Any, **least: int) -> None:
             what = "a number of at least 0"
         if not fine:
             label = "The adapter" if name == "kind" else name
-            raise TrainingError(f"{label} must be {what}, not {value!r}.")
+            raise TrainingError(f"{label} must be {what}, not {shown(value)}.")
 
 
 def _are_stages(settings: Any) -> bool:

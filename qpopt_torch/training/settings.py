@@ -283,5 +283,5 @@ def training_settings(training: TrainingLike) -> FineTuning | AdapterTraining | 
         return made
     raise TrainingError(
         "training must be FineTuning(…), PartialTraining(…), AdapterTraining(…), "
-        f"{', '.join(words)} or None, not {training!r}."
+        f"{', '.join(words)} or None, not {shown(training)}."
     )

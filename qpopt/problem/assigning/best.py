@@ -15,6 +15,7 @@ from qpopt.problem.assigning.growing import grown_sets
 from qpopt.problem.assigning.matched import matched_sets
 from qpopt.problem.assigning.program import Program
 from qpopt.problem.assigning.rows import add_violated
+from qpopt.problem.assigning.sized import NEARLY, sized_sets
 from qpopt.problem.demands.fulfilment import unmet
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def best_found(
     *,
     above: float = -inf,
     seconds: float = 0.0,
+    most_seconds: float = inf,
     over: Callable[[], bool] = lambda: False,
 ) -> Found:
     """Look for the best assignment of a selection that meets all demands.
@@ -77,6 +79,8 @@ def best_found(
     seconds
         For how long a program in whole numbers may be asked where nothing else is exact. It is
         asked in any case where it takes little, or nothing feasible was found otherwise.
+    most_seconds
+        Never for longer than this.
     over
         Whether time is over.
     """
@@ -87,14 +91,16 @@ def best_found(
         if not unmet(instance, selection, found.signs):
             return found
         found = _repaired(instance, selection, found.signs, found.bound)
-    if not _compares(instance):
+    near = found.bound <= found.value + NEARLY * abs(found.value)
+    if not (_compares(instance) or near):
         seconds = max(seconds, LEAST_SECONDS)
     settled = found.best or found.bound <= above
     if (found.signs is not None and (settled or not seconds)) or over():
         return found
     if instance.n_pairs and instance.n_classes > MOST_CLASSES:
         return found
-    return _whole(instance, selection, found, max(seconds, LEAST_SECONDS), over)
+    seconds = min(max(seconds, LEAST_SECONDS), most_seconds)
+    return _whole(instance, selection, found, seconds, over)
 
 
 def takes_long(instance: Instance) -> bool:
@@ -142,6 +148,12 @@ def _repaired(
     instance: Instance, selection: NDArray[np.int64], signs: Signs, bound: float
 ) -> Found:
     """Return an assignment with sets of the same sizes that are as alike as they must be."""
+    only_sizes = instance.classes_per_feature is None and instance.negative is None
+    if only_sizes and not (_compares(instance) or instance.budgets.fixed):
+        sized, least_bound = sized_sets(instance, selection)
+        bound = min(bound, least_bound)
+        if sized is not None and not unmet(instance, selection, sized):
+            return Found(sized, worth(instance, selection, sized), bound)
     if instance.negative is None:
         sizes = np.count_nonzero(signs, axis=1)
         repaired = alike_sets(instance, selection, sizes)

@@ -78,21 +78,26 @@ def _sign_prices(instance: Instance, selection: NDArray[np.int64]) -> Vector:
     far = 1.0 + 4.0 * max(1.0, instance.gamma) * float(np.abs(present).max())
     present = np.where(required, far, np.where(allowed, present, -far))
     absent = np.where(allowed & ~required, absent, -2.0 * far)
-    sizes = instance.budgets.most
-
-    def negatives(prices: Vector) -> NDArray[np.int64]:
-        gains = np.maximum(present, absent - prices[:, None])
-        order = np.argsort(-gains, axis=1, kind="stable")
-        chosen = np.arange(gains.shape[1]) < sizes[:, None]
-        signs = np.take_along_axis(absent - prices[:, None] > present, order, axis=1)
-        count: NDArray[np.int64] = (signs & chosen).sum(axis=1)
-        return count
-
-    low: Vector = np.zeros(instance.n_classes)
-    high: Vector = np.full(instance.n_classes, 2.0 * far)
-    right = negatives(low) <= instance.most_negative
-    for _ in range(HALVINGS):
+    sizes, most = instance.budgets.most, instance.most_negative
+    result: Vector = np.zeros(instance.n_classes)
+    too_many = _negatives(present, absent, result, sizes) > most
+    classes = np.flatnonzero(too_many)
+    low: Vector = np.zeros(len(classes))
+    high: Vector = np.full(len(classes), 2.0 * far)
+    for _ in range(HALVINGS if len(classes) else 0):
         middle = 0.5 * (low + high)
-        enough = negatives(middle) <= instance.most_negative
+        enough = _negatives(present[classes], absent[classes], middle, sizes[classes]) <= most
         high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-    return np.where(right, 0.0, high)
+    result[classes] = high
+    return result
+
+
+def _negatives(
+    present: Vector, absent: Vector, prices: Vector, sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return how many negatives every class takes at some prices."""
+    absent = absent - prices[:, None]
+    order = np.argsort(-np.maximum(present, absent), axis=1, kind="stable")
+    chosen = np.arange(present.shape[1]) < sizes[:, None]
+    count: NDArray[np.int64] = (np.take_along_axis(absent > present, order, axis=1) & chosen).sum(1)
+    return count

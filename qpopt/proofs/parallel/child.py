@@ -6,13 +6,13 @@ It gets the instance, then one task after the other, and ends with the pipe it r
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import BinaryIO
 
 from qpopt.control.blas import one_blas_thread
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
+from qpopt.control.processes import end_with_parent
 from qpopt.problem.instance import Instance
 from qpopt.proofs.node import Node
 from qpopt.proofs.parallel.messages import Answer, Task, receive, send
@@ -42,8 +42,7 @@ def serve(source: BinaryIO, target: BinaryIO) -> None:
 
 def main() -> None:
     """Serve the process that started this one."""
-    # Ctrl-C reaches all processes of a terminal; the one that started this one decides.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # Whatever is printed must not end up between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -8,20 +8,20 @@ interruption nor a process that dies loses anything.
 from __future__ import annotations
 
 import subprocess
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Condition, Thread
 from typing import BinaryIO, cast
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
+from qpopt.control.processes import command
 from qpopt.problem.subproblem import Part
 from qpopt.proofs.node import Node
 from qpopt.proofs.parallel.messages import Answer, Task, receive, send
 from qpopt.proofs.tree import Tree
 
-CHILD = (sys.executable, "-m", "qpopt.proofs.parallel.child")
+CHILD = "qpopt.proofs.parallel.child"
 
 PAUSE = 0.2
 """Seconds between two looks at the clock."""
@@ -62,6 +62,7 @@ class ParallelTree:
         self._threads: list[Thread] = []
         self._alive = 0
         self._over = False
+        self._failed: BaseException | None = None
         self._changed = Condition()
 
     @property
@@ -89,34 +90,51 @@ class ParallelTree:
         self._tree.run(lambda: stop() or incumbent.clock.seconds >= together)
         if self._done() or incumbent.proven or stop():
             return
-        self._over = False
+        self._over, self._failed = False, None
         try:
             self._begin()
-            while self._alive and not self._done() and not stop():
+            while self._at_it() and not stop():
                 incumbent.tighten(self.bound)
                 if incumbent.proven:
-                    return
+                    break
                 n_open = len(self._tree.open) + len(self._at_work)
                 incumbent.enter(Phase.BRANCH, f"{self.nodes} nodes, {n_open} open")
                 with self._changed:
                     self._changed.wait(PAUSE)
         finally:
             self._end()
+        if self._failed is not None:
+            raise self._failed
         # What dead processes have left is done here; otherwise this only says that all is done.
         self._tree.run(stop)
+
+    def _at_it(self) -> bool:
+        """Tell whether there is somebody to wait for."""
+        return self._alive > 0 and self._failed is None and not self._done()
 
     def _done(self) -> bool:
         with self._changed:
             return not self._tree.open and not self._at_work
 
     def _begin(self) -> None:
+        """Start the processes, or as many as the system allows."""
         for number in range(self._n_processes):
-            process = subprocess.Popen(CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            self._processes.append(process)
-            self._alive += 1
-            thread = Thread(target=self._serve, args=(number, process), daemon=True)
+            try:
+                process = subprocess.Popen(
+                    command(CHILD),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    start_new_session=True,  # Ctrl-C is for this process, which ends the others
+                )
+                self._processes.append(process)
+                thread = Thread(target=self._serve, args=(number, process), daemon=True)
+                thread.start()
+            except (OSError, RuntimeError) as error:
+                self._incumbent.note(f"no more processes can be started: {error}")
+                return
             self._threads.append(thread)
-            thread.start()
+            with self._changed:
+                self._alive += 1
 
     def _end(self) -> None:
         """End the processes; what they were looking at stays open as it was."""
@@ -131,6 +149,10 @@ class ParallelTree:
             process.wait()
         for thread in self._threads:
             thread.join()
+        for process in self._processes:
+            for pipe in cast(Sequence[BinaryIO], (process.stdin, process.stdout)):
+                with suppress(OSError):
+                    pipe.close()
         self._processes, self._threads = [], []
 
     def _serve(self, number: int, process: subprocess.Popen[bytes]) -> None:
@@ -144,10 +166,10 @@ class ParallelTree:
             with self._changed:
                 if (lost := self._at_work.pop(number, None)) is not None:
                     self._tree.put_back(lost)
+        except BaseException as error:
+            # Of whoever listens to events, or of a bound that cannot be: it ends the solve.
+            self._failed = error
         finally:
-            for pipe in (target, source):
-                with suppress(OSError):
-                    pipe.close()
             with self._changed:
                 self._alive -= 1
                 self._changed.notify_all()

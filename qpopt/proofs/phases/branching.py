@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,8 @@ class Branch:
             nodes = [
                 Node(proof.instance, *part, _start(root, part), record) for part, record in open_
             ]
-            threads = proof.incumbent.limits.threads or 1
+            # More processes than processors take memory and give nothing.
+            threads = min(proof.incumbent.limits.threads or 1, os.cpu_count() or 1)
             # A record is written here, step by step, and only here are demands known.
             alone = proof.recording is not None or bool(proof.incumbent.instance.demands)
             if threads > 1 and not alone:

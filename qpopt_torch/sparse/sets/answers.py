@@ -14,7 +14,7 @@ from torch import Tensor
 
 from qpopt_torch.data.batches import batches
 from qpopt_torch.data.unpacking import unpacked
-from qpopt_torch.errors import ModelError
+from qpopt_torch.errors import ModelError, require_sparse
 from qpopt_torch.network.observation import Features, run
 from qpopt_torch.sparse.sets.depths import Depths, deepest_levels
 
@@ -88,6 +88,7 @@ def answers_of(
     model: SparseClassifier, loader: Iterable[Any], *, title: str, progress: bool
 ) -> tuple[Answers, Whole]:
     """Return what a model says to all samples of a loader, and their classes."""
+    require_sparse(model, title)
     parts: list[Answers] = []
     known: list[Tensor] = []
     with model.observe() as seen:

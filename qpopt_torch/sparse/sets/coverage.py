@@ -193,8 +193,8 @@ def set_coherence(mask: ArrayLike, similarity: ArrayLike) -> tuple[float | None,
     """
     inside = np.asarray(mask, dtype=np.float64)
     try:
-        known = np.array(similarity, dtype=np.float64)
-    except (TypeError, ValueError):
+        known = np.asarray(similarity, dtype=np.float64).copy()
+    except (TypeError, ValueError, OverflowError):
         known = np.empty(0)
     n_classes = inside.shape[1]
     if known.shape != (n_classes, n_classes) or not np.isfinite(known).all():

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from qpopt_torch.data.batches import to_model
-from qpopt_torch.errors import ModelError, shown
+from qpopt_torch.data.inputs import whole_batch
+from qpopt_torch.errors import ModelError, require_sparse, shown
 from qpopt_torch.network.observation import run
 from qpopt_torch.sparse.sets.answers import Answers, answers_in, answers_of
 from qpopt_torch.sparse.sets.calibration import Calibration, calibrated, check_share
@@ -134,8 +135,9 @@ class Predictor:
         return ClassSets(sets, mask)
 
     def _answers(self, x: Tensor) -> Answers:
+        batch = whole_batch(x, self.model)
         with self.model.observe() as seen:
-            run(self.model, to_model(x, self.model), 0)
+            run(self.model, to_model(batch, self.model), 0)
         return answers_in(self.model, seen)
 
     def _turned_away(self, answers: Answers) -> NDArray[np.bool_]:
@@ -206,6 +208,7 @@ def conformal(
     >>> predictor(torch.randn(5, 9)).mask.shape
     (5, 4)
     """
+    require_sparse(sparse, "conformal")
     alpha = check_share("alpha", alpha)
     abstain = alpha if abstain is None else check_share("abstain", abstain)
     if not isinstance(score, str) or score not in SCORES:

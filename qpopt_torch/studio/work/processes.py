@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from qpopt import QpoptError
+from qpopt.control.processes import command, end_with_parent
 
 OnMessage = Callable[[dict[str, Any]], None]
 
@@ -32,7 +33,7 @@ class Worker:
     """
 
     def __init__(self, module: str, arguments: Sequence[str], on_message: OnMessage) -> None:
-        self.command = [sys.executable, "-m", module, *arguments]
+        self.command = command(module, *arguments)
         self.on_message = on_message
         self.lock = threading.RLock()
         self.closed = False
@@ -45,6 +46,8 @@ class Worker:
         """Do a job now, in place of the one that is being done."""
         with self.lock:
             self._end_job()
+            if self.active.poll() is not None:
+                self._replace()
             self.busy = dict(job)
             self._send(self.active, job)
 
@@ -67,7 +70,11 @@ class Worker:
             return
         self.busy = None
         self.active.kill()
-        self.active = self.spare
+        self._replace()
+
+    def _replace(self) -> None:
+        """Go on with the process that stands by, unless that has ended meanwhile."""
+        self.active = self.spare if self.spare.poll() is None else self._started()
         self.spare = self._started()
 
     def _started(self) -> subprocess.Popen[str]:
@@ -86,11 +93,9 @@ class Worker:
 
     def _send(self, process: subprocess.Popen[str], job: Mapping[str, Any]) -> None:
         assert process.stdin is not None
-        try:
+        with contextlib.suppress(OSError):  # it has ended, which `_listen` tells
             process.stdin.write(json.dumps(job) + "\n")
             process.stdin.flush()
-        except OSError:  # it has ended, which `_listen` tells
-            process.kill()
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -111,13 +116,15 @@ class Worker:
         assert process.stdout is not None
         code = process.wait()
         process.stdout.close()
-        with contextlib.suppress(BrokenPipeError):  # of a job that nobody took
-            process.stdin.close()
         with self.lock:
+            with contextlib.suppress(BrokenPipeError):  # of a job that nobody took
+                process.stdin.close()
             if self.closed or process is not self.active:
                 return
             job, self.busy = self.busy, None
-            self.active, self.spare = self.spare, self._started()
+            if job is None:  # where it cannot even begin, it is begun anew with the next job only
+                return
+            self._replace()
         if job is not None:
             said = f"The process that worked on it ended by itself (exit code {code})."
             self.on_message({"id": job["id"], "kind": "failed", "message": said, "last": True})
@@ -131,6 +138,7 @@ def serve(work: Callable[[dict[str, Any], OnMessage], None]) -> None:
     work
         Does one job and calls its second argument with every message.
     """
+    end_with_parent()
     answers = sys.stdout
     sys.stdout = sys.stderr  # what libraries print is no message
     for line in sys.stdin:

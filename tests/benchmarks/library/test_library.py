@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.library.family import DEMANDING_REAL
 from benchmarks.library.library import Library
 from qpopt import Instance, generate, verify
 from tests.brute_force import brute_force
@@ -41,7 +42,7 @@ def test_best_known_solutions_of_all_large_instances_verify(entry):
 
 
 def test_tiny_and_small_are_solved():
-    assert {entry.status for entry in COMMITTED.select(["tiny", "small"])} == {"solved"}
+    assert {entry.status for entry in COMMITTED.select(["tiny", "small", "demands"])} == {"solved"}
 
 
 @pytest.mark.parametrize("structure", ["attributes", "clustered", "planted", "uniform"])
@@ -66,7 +67,8 @@ def test_large_instances_start_from_the_clique_that_decided_their_epsilon():
         if "hint" in entry.source["arguments"]
     }
     real = {f"cub-{m}-{k}" for m in (20, 50, 100) for k in (3, 5, 10)}
-    assert cliques.keys() == real | {"imagenet-50-5"}
+    demanding = {f"cub-50-5-{kind}" for kind in DEMANDING_REAL}
+    assert cliques.keys() == real | demanding | {"imagenet-50-5"}
     instance = COMMITTED.instance("cub-50-5")
     assert instance.hint == tuple(cliques["cub-50-5"])
     assert len(instance.hint) == instance.n_select
@@ -75,10 +77,11 @@ def test_large_instances_start_from_the_clique_that_decided_their_epsilon():
 
 def test_the_library_has_every_size_and_steps_of_density():
     sizes = {entry.size for entry in COMMITTED.entries.values()}
-    assert sizes == {"tiny", "small", "medium", "large"}
+    assert sizes == {"tiny", "small", "medium", "large", "demands"}
     real = {(e.n_select, e.n_per_class) for e in COMMITTED.entries.values() if "cub" in e.name}
     assert real == {(m, k) for m in (20, 50, 100) for k in (3, 5, 10)}
-    steps = sorted(e.density for e in COMMITTED.entries.values() if e.name.startswith("cub-50-5"))
+    plain = {"cub-50-5", *(f"cub-50-5-r{share}" for share in ("05", "35", "50"))}
+    steps = sorted(e.density for e in COMMITTED.entries.values() if e.name in plain)
     assert len(steps) == 4
     assert steps[-1] - steps[0] > 0.4
 

@@ -16,6 +16,7 @@ def one_member(monkeypatch, library):
     """Cut the family down to one small shape, beside the toy, which is not of the family."""
     monkeypatch.setattr(family, "FAMILY", (("tiny", family.Counts(10, 4, 4, 2), (0.3,)),))
     monkeypatch.setattr(family, "STRUCTURES", ("uniform",))
+    monkeypatch.setattr(family, "DEMANDING", ())
     monkeypatch.setattr(family, "_real", lambda library: iter(()))
     assert {entry.name for entry in family.build(library)} == {"uniform-10x4-r30", "planted-10x4"}
     return library

@@ -1,6 +1,9 @@
 from pathlib import Path
 
-from qpopt import Instance
+import pytest
+
+from qpopt import Instance, InvalidArgument
+from qpopt.cli.options import check_outputs
 from tests.qpopt.cli.command_line import run
 
 
@@ -49,3 +52,10 @@ def test_the_instance_is_never_overwritten(capsys, tmp_path, toy):
     code, _, err = run(capsys, "solve", path, "--out", path)
     assert (code, "is the instance itself" in err) == (2, True)
     assert Instance.load(path) == toy
+
+
+def test_a_link_that_leads_in_a_circle_is_a_name_like_others(tmp_path):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    check_outputs(tmp_path / "instance.npz", tmp_path / "circle")
+    with pytest.raises(InvalidArgument, match="named twice"):
+        check_outputs(tmp_path / "instance.npz", tmp_path / "circle", tmp_path / "circle")

@@ -20,6 +20,7 @@ from qpopt.control.limits import Clock, Limits
         {"seed": 1.5},
         {"seed": -1},
         {"threads": 0},
+        {"threads": 1025},
         {"patience": -1.0},
         {"patience": nan},
     ],

@@ -4,6 +4,7 @@ import torch
 from PIL import Image
 from torch.utils.data import DataLoader
 
+from qpopt import InvalidArgument
 from qpopt_torch import ModelError
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.evidence.gather import EvidenceParams
@@ -124,7 +125,7 @@ def test_heat_range_is_common_to_the_images_of_a_feature(case):
 def test_names():
     sparse, loader = small_sparse(), small_loader()
     assert gather(sparse, loader, progress=False).names.classes == NAMES
-    own = gather(sparse, loader, class_names="abcd", progress=False).names
+    own = gather(sparse, loader, class_names=list("abcd"), progress=False).names
     assert own.classes == ("a", "b", "c", "d")
     nameless = small_sparse(names=None)
 
@@ -134,8 +135,8 @@ def test_names():
 
     assert gather(nameless, Loader(loader), progress=False).names.classes == ("w", "x", "y", "z")
     assert gather(nameless, loader, progress=False).names.classes == ("0", "1", "2", "3")
-    with pytest.raises(ModelError, match="3 class names for 4 classes"):
-        gather(sparse, loader, class_names="abc", progress=False)
+    with pytest.raises(InvalidArgument, match="must hold 4 names, one for each class; it holds 3"):
+        gather(sparse, loader, class_names=list("abc"), progress=False)
 
 
 def test_a_folder_of_images_knows_its_colours_and_classes(tmp_path):

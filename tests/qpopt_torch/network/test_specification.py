@@ -1,5 +1,8 @@
 """How models say how they are built, and what is not run because a file says so."""
 
+import sys
+from os import system  # noqa: F401  what a file must not reach through this module
+
 import pytest
 from torch import nn
 
@@ -64,6 +67,8 @@ def test_transformers_says_it_itself(transformers):
         ("os:system", {"command": 1}),
         ("subprocess:Popen", {}),
         ("torch.hub:load", {}),
+        ("multiprocessing.util:spawnv_passfds", {}),
+        (f"{HERE}:system", {}),  # of a package that hands it on
         (f"{HERE}:network", {"width": "3"}),
         (f"{HERE}:network", {"width": [["x"]]}),
     ],
@@ -71,3 +76,17 @@ def test_transformers_says_it_itself(transformers):
 def test_files_cannot_have_anything_run(name, arguments):
     with pytest.raises(ModelError, match="is not run because a file says so"):
         rebuild(Specification(name, arguments), 3)
+
+
+def test_a_file_has_nothing_imported_from_the_current_folder(tmp_path, monkeypatch):
+    """What a model came with may lie there; whoever names it means it."""
+    (tmp_path / "came_along.py").write_text(
+        "import os\nfrom torch import nn\nos.mkdir('imported')\n"
+        "def make(): return nn.Linear(2, 3)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", ".")])
+    with pytest.raises(ModelError, match="Cannot import came_along"):
+        rebuild(Specification("came_along:make"), 3)
+    assert not (tmp_path / "imported").exists()
+    assert isinstance(build("came_along:make", 3), nn.Linear)

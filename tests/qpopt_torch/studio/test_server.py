@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from qpopt import Instance, InvalidArgument
+from qpopt import Instance, InvalidArgument, InvalidFile
 from qpopt_torch import load
 from qpopt_torch.errors import ModelError
 from qpopt_torch.studio.launch import open_studio
@@ -221,3 +221,19 @@ def test_what_does_not_fit_is_refused_before_anything_is_started(tmp_path):
             reading={"progress": False},
         )
     assert not Path(tmp_path / "studio").exists()
+
+
+def test_an_answer_that_cannot_be_kept_is_said(opened, monkeypatch):
+    """The thread that hears of answers goes on hearing."""
+
+    def full(*arguments, **options):
+        raise InvalidFile("Cannot write it: No space left on device.")
+
+    studio = opened.studio
+    with monkeypatch.context() as patched:
+        patched.setattr(studio.session, "update", full)
+        hear = studio.solver.on_message
+        hear({"id": 0, "kind": "solution", "selection": [0], "sets": [[0]] * 4, "ended": "",
+              "objective": 1.0, "bound": None})  # fmt: skip
+    assert studio.session.snapshot()["running"] == "Cannot write it: No space left on device."
+    studio.session.tell("")

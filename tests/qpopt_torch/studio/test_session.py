@@ -5,11 +5,12 @@ import pytest
 
 from qpopt import InvalidFile
 from qpopt_torch.errors import ModelError
-from qpopt_torch.studio.session import FILE, Session
+from qpopt_torch.studio.session import FILE, STATES, Session
 from qpopt_torch.studio.state import Accuracy, State, difference
 from tests.qpopt_torch.studio.conftest import instance
 
-FIRST = State(0, "The model", (), 6, 2, (0, 2, 3), ((0, 2), (2, 3)), 10.0, 12.0, "opened")
+SETS = ((0, 2), (2, 3), (0, 3), (3, 2))
+FIRST = State(0, "The model", (), 6, 2, (0, 2, 3), SETS, 10.0, 12.0, "opened")
 EXCLUDE = {"kind": "exclude", "feature": 7}
 
 
@@ -24,7 +25,7 @@ def test_everything_is_on_disk_at_once(base, tmp_path):
     session.add({"kind": "bias", "value": 2})
     session.add({"kind": "bias", "value": 3})  # in place of the 2
     state = session.begin()
-    session.update(state.number, selection=(1, 2), sets=((1,), (2,)), objective=5.0)
+    session.update(state.number, selection=(1, 2), sets=((1,), (2,), (1,), (2,)), objective=5.0)
     session.call(state.number, " without   seven ")
     # The same folder again, as after a process that ended at this moment.
     again = Session(base, FIRST, tmp_path)
@@ -93,6 +94,53 @@ def test_a_changed_session_is_refused(base, tmp_path, edit):
     (tmp_path / FILE).write_text(json.dumps(record))
     with pytest.raises((ModelError, InvalidFile)):
         Session(base, FIRST, tmp_path)
+
+
+EDITS = {
+    "number": [-1, "1", True, 0.5, None],
+    "name": [3, None, []],
+    "n_select": [0, "six"],
+    "n_per_class": [-2, None],
+    "demands": ["none", [1], [{"kind": "exclude", "feature": 12}]],
+    "selection": ["abc", [0, 2, 99], [0.0, 2, 3], [-1, 2], 5],
+    "sets": [[[0, 2]], [[0, 2], [2, 3], [0, 3], [11]], "abcd", [[], [0], [0], [0]], [1, 2, 3, 4]],
+    "objective": ["ten", float("nan"), float("inf"), 10**400, [1.0]],
+    "bound": ["x", float("-inf"), True],
+    "ended": [1, None],
+    "accuracy": [{}, {"right": [1], "total": [1]}, {"right": [2] * 4, "total": [1] * 4}, [1]],
+    "control": ["half", float("nan")],
+    "problem": [0],
+    "blamed": [3, ["a"], [-1]],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(k, v) for k, some in EDITS.items() for v in some])
+def test_a_changed_state_is_refused(base, tmp_path, key, value):
+    """It would come up later, in an answer of the server or in a process."""
+    Session(base, FIRST, tmp_path)
+    file = tmp_path / STATES / "000.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps({**record, key: value}))
+    with pytest.raises((ModelError, InvalidFile), match=r"000\.json"):
+        Session(base, FIRST, tmp_path)
+    del record[key]
+    file.write_text(json.dumps(record))
+    with pytest.raises((ModelError, InvalidFile), match=r"000\.json"):
+        Session(base, FIRST, tmp_path)
+
+
+def test_what_cannot_be_kept_is_not_done(base, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise InvalidFile("Cannot write: No space left on device.")
+
+    session = Session(base, FIRST, tmp_path)
+    session.add(EXCLUDE)
+    before = session.snapshot()
+    monkeypatch.setattr("qpopt_torch.studio.session.save_json", full)
+    for wish in (lambda: session.drop(0), lambda: session.add({"kind": "bias", "value": 2})):
+        with pytest.raises(InvalidFile, match="No space"):
+            wish()
+    assert session.snapshot() == before
 
 
 def test_differences_are_named():

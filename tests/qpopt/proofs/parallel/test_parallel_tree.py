@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import numpy as np
 import pytest
 
-from qpopt import Status, generate, solve
+from qpopt import SolverFailure, Status, generate, solve
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.proofs.node import Node
@@ -66,11 +65,73 @@ def test_a_process_that_dies_loses_nothing(instance):
 
 
 def test_without_any_process_it_goes_on_alone(instance, monkeypatch):
-    monkeypatch.setattr(parallel_tree, "CHILD", (sys.executable, "-c", ""))
+    monkeypatch.setattr(parallel_tree, "CHILD", "abc")  # which ends at once
     incumbent, tree = tree_of(instance)
     tree.run(lambda: False)
     assert tree.parts == ()
     assert incumbent.objective == pytest.approx(brute_force(instance).objective)
+
+
+@pytest.mark.parametrize("what", ["Popen", "Thread"])
+def test_where_none_can_be_started_it_goes_on_alone(instance, monkeypatch, what):
+    def refuse(*arguments, **options):
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    room = parallel_tree.subprocess if what == "Popen" else parallel_tree
+    monkeypatch.setattr(room, what, refuse)
+    notes = []
+    limits = Limits(gap=0.0)
+    incumbent = Incumbent(instance, limits, on_event=lambda event: notes.append(event.note))
+    node = Node(instance, np.arange(instance.n_features), np.zeros(0, dtype=np.int64))
+    ParallelTree(incumbent, [node], 0, 2).run(lambda: False)
+    assert incumbent.bound == pytest.approx(brute_force(instance).objective)
+    assert "no more processes can be started: Resource temporarily unavailable" in notes
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SolverFailure])
+def test_what_is_raised_where_an_answer_is_taken_ends_it(instance, monkeypatch, error):
+    """In a thread of its own nobody would hear of it, and its part would never come back."""
+
+    def refuse(*arguments):
+        raise error("no")
+
+    monkeypatch.setattr(ParallelTree, "_take", refuse)
+    _, tree = tree_of(instance)
+    before = tree.parts
+    with pytest.raises(error, match="no"):
+        tree.run(lambda: False)
+    assert len(tree.parts) == len(before)
+
+
+def test_processes_import_from_where_this_one_does(instance, monkeypatch, tmp_path):
+    """And not from the present folder, where anything may lie."""
+    for name in ("numpy", "pickle", "struct", "threading"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'w')\nraise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    incumbent, tree = tree_of(instance)
+    answers = []
+    take = ParallelTree._take
+    monkeypatch.setattr(
+        ParallelTree, "_take", lambda *given: (answers.append(given[1]), take(*given))
+    )
+    tree.run(lambda: False)
+    assert answers
+    assert not (tmp_path / "imported").exists()
+    assert incumbent.objective == pytest.approx(brute_force(instance).objective)
+
+
+def test_processes_do_not_hear_ctrl_c_of_the_terminal(instance):
+    """It goes to all that belong to the terminal; while they begin they would print tracebacks."""
+    _, tree = tree_of(instance)
+    groups = []
+
+    def stop():
+        groups.extend(os.getpgid(process.pid) for process in tree._processes)
+        return bool(groups)
+
+    tree.run(stop)
+    assert len(groups) == 2
+    assert os.getpgid(0) not in groups
 
 
 def test_an_interruption_leaves_everything_open(instance, monkeypatch):

@@ -1,6 +1,5 @@
 import json
 import queue
-import sys
 
 import pytest
 
@@ -28,7 +27,7 @@ serve(work)
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
     (tmp_path / "studio_work.py").write_text(WORK)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{':'.join(sys.path)}")
+    monkeypatch.syspath_prepend(tmp_path)
     told: queue.Queue[dict[str, object]] = queue.Queue()
     made = Worker("studio_work", [], told.put)
     yield made, told
@@ -61,3 +60,32 @@ def test_jobs_are_answered_and_a_new_one_ends_the_one_before(worker):
     made.submit({"id": 5, "do": "again"})
     assert told.get(timeout=30) == {"id": 5, "kind": "answer", "value": "again"}
     assert json.dumps(message)
+
+
+@pytest.mark.parametrize("which", ["active", "spare"])
+def test_one_that_was_killed_while_nothing_was_to_do_is_replaced(worker, which):
+    made, told = worker
+    made.submit({"id": 1, "do": "hello"})
+    assert [told.get(timeout=30)["kind"] for _ in range(2)] == ["answer", "done"]
+    killed = getattr(made, which)
+    killed.kill()
+    killed.wait()
+    if which == "spare":  # the next job ends this one, and then it is the turn of the other
+        made.submit({"id": 2, "do": "wait"})
+        assert told.get(timeout=30) == {"id": 2, "kind": "began"}
+    made.submit({"id": 3, "do": "again"})
+    assert told.get(timeout=30) == {"id": 3, "kind": "answer", "value": "again"}
+
+
+def test_one_that_cannot_begin_is_not_begun_again_and_again(tmp_path, monkeypatch):
+    began = tmp_path / "began"
+    (tmp_path / "never.py").write_text(f"open({str(began)!r}, 'a').write('x')\nraise SystemExit\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    told: queue.Queue[dict[str, object]] = queue.Queue()
+    made = Worker("never", [], told.put)
+    made.active.wait()
+    made.spare.wait()
+    made.submit({"id": 1, "do": "anything"})
+    assert told.get(timeout=30)["kind"] == "failed"
+    made.close()
+    assert len(began.read_text()) <= 6

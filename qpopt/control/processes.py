@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -27,6 +28,18 @@ THREAD_VARIABLES = (
 def pinned(threads: int) -> dict[str, str]:
     """Return this environment with the threads of all libraries pinned to a number."""
     return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module in a process that imports from where this one does.
+
+    `python -m` would import from the present folder first, whatever lies there.
+    """
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}; import runpy; "
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    )
+    return [sys.executable, "-c", code, *arguments]
 
 
 def end_with_parent() -> None:

@@ -1,5 +1,6 @@
 """Processes that are started, watched and ended."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,14 +10,14 @@ import time
 import numpy as np
 import psutil
 
-from qpopt.selfcheck.processes import THREAD_VARIABLES, end, pinned, resident_megabytes
+from qpopt.control.processes import THREAD_VARIABLES, command, end, pinned, resident_megabytes
 
 
 def test_a_process_ends_with_its_parent(tmp_path):
     """A parent that is killed cannot end what it began; that has to notice."""
     code = (
         "import os, subprocess, sys\n"
-        "child = 'import time; from qpopt.selfcheck.processes import end_with_parent;"
+        "child = 'import time; from qpopt.control.processes import end_with_parent;"
         " end_with_parent(); print(1, flush=True); time.sleep(600)'\n"
         "process = subprocess.Popen([sys.executable, '-c', child], stdout=subprocess.PIPE)\n"
         "process.stdout.readline()\n"
@@ -70,3 +71,17 @@ def test_a_process_is_ended_with_what_it_began():
             return
         time.sleep(0.05)
     raise AssertionError("what a process began outlived it")
+
+
+def test_a_module_is_run_with_the_path_of_this_process(tmp_path, monkeypatch):
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found" / "only_here.py").write_text(
+        "import sys, json\nif __name__ == '__main__':\n    print(json.dumps(sys.argv[1:]))\n"
+    )
+    (tmp_path / "json.py").write_text("raise SystemExit('imported from the present folder')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "found"), *filter(None, sys.path)])
+    arguments = ["a b", "--c='d'"]
+    done = subprocess.run(command("only_here", *arguments), capture_output=True, check=False)
+    assert done.stderr == b""
+    assert json.loads(done.stdout) == arguments
