@@ -13,7 +13,7 @@ from qpopt.cuts.family_search import FamilyParams, FamilySearch
 from qpopt.cuts.group_cuts import Group
 from qpopt.problem.subproblem import subproblem
 from tests.brute_force import all_selections
-from tests.qpopt.cuts.test_groups import gain, matrix
+from tests.qpopt.cuts.together import gain, matrix
 
 EXACT = FamilyParams(accuracy=1e-9, rounds=200)
 

@@ -15,23 +15,9 @@ from qpopt.cuts.overlap import best_overlap, overlap_cut
 from qpopt.cuts.split_thresholds import SplitThresholds, class_columns
 from qpopt.kernels.auction import improve_multipliers
 from qpopt.problem.subproblem import subproblem
-from tests.brute_force import all_selections, best_class_sets
+from tests.brute_force import all_selections
 from tests.qpopt.cuts.fractional import noise
-
-
-def gain(instance, selection, classes):
-    few = Instance(
-        instance.A[list(classes)], instance.R, instance.b, instance.n_select, instance.n_per_class
-    )
-    sets = best_class_sets(few, selection)
-    return sum(few.A[c, list(members)].sum() for c, members in enumerate(sets))
-
-
-def matrix(sub, group):
-    groups = Groups(sub, class_columns(sub), [group])
-    result = np.zeros((sub.n_free, sub.n_free))
-    groups.add_to(result)
-    return result
+from tests.qpopt.cuts.together import gain, matrix
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(0, 1))
