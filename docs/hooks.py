@@ -22,7 +22,7 @@ def on_pre_build(config: Any) -> None:
     folder = Path(config["docs_dir"]) / "pictures"
     folder.mkdir(exist_ok=True)
     now = state()
-    for page in ("problem", "solving", "reading"):
+    for page in ("problem", "demands", "solving", "reading"):
         stamp = folder / f".{page}"
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != now:
             module(page).draw(folder)

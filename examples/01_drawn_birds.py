@@ -75,19 +75,17 @@ def main() -> None:
                 pictures[number]
     train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
 
-    dense = local_network(birds.n_species)
+    # A feature that stands for a part is absent or present: with relu, what is below its mean
+    # counts as nothing, though not from the first step of the fine-tuning on.
+    common = {"algorithm": "adamw", "annealing": "cosine", "weight_decay": 0.02}
+    common["seed"] = given.seed
+    dense = local_network(birds.n_species, start=-1.0)
     with stage("train the network"):
         qpopt_torch.train_dense(
             dense,
             train,
             qpopt_torch.DenseTraining(
-                epochs=given.epochs,
-                lr=0.1,
-                head_lr=0.1,
-                decay_every=max(1, given.epochs // 4),
-                beta=0.25,
-                dropout=0.1,
-                seed=given.seed,
+                epochs=given.epochs, lr=6e-3, head_lr=1e-2, beta=0.1, dropout=0.1, **common
             ),
         )
     with stage("select and fine-tune"):
@@ -96,12 +94,9 @@ def main() -> None:
             train,
             n_select=20,
             n_per_class=5,
+            head={"relu": True},
             training=qpopt_torch.FineTuning(
-                epochs=given.fine_tuning,
-                decay_every=max(1, given.fine_tuning // 4),
-                lr=0.0128,
-                beta=0.2,
-                seed=given.seed,
+                epochs=given.fine_tuning, lr=3e-3, beta=0.3, leaking=0.7, **common
             ),
             class_names=birds.class_names,
             solve={"time_limit": given.time_limit, "gap": 0.004, "seed": given.seed},

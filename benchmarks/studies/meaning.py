@@ -114,7 +114,7 @@ class Task:
 
     def tuned(self, solution: Solution) -> SparseClassifier:
         """Return the sparse model of a solution, fine-tuned."""
-        sparse = SparseClassifier.from_solution(self.dense, solution, self.statistics)
+        sparse = SparseClassifier.from_solution(self.dense, solution, self.statistics, relu=True)
         fine_tune(sparse, self.train, self.tuning, progress=False)
         return sparse
 
@@ -190,13 +190,7 @@ def measured(seed: int, effort: Effort, out: Path) -> dict[str, Figures]:
     train, test = DataLoader(birds, 64, shuffle=True), DataLoader(others, 100)
     dense = _network(birds, train, effort, seed, file.with_suffix(".pt"))
     statistics = collect(dense, train, class_names=birds.class_names, progress=False)
-    tuning = FineTuning(
-        epochs=effort.fine_tuning,
-        decay_every=max(1, effort.fine_tuning // 4),
-        lr=0.0128,
-        beta=0.2,
-        seed=seed,
-    )
+    tuning = FineTuning(epochs=effort.fine_tuning, lr=3e-3, beta=0.3, leaking=0.7, **_common(seed))
     instance = statistics.instance(N_SELECT, N_PER_CLASS)
     task = Task(dense, train, statistics, instance, tuning, seed)
     for name in ("dense", *METHODS):
@@ -238,24 +232,24 @@ def _network(
 ) -> nn.Module:
     """Return the dense network of a seed, from its file if it is there."""
     torch.manual_seed(seed)
-    dense = local_network(birds.n_species)
+    dense = local_network(birds.n_species, start=-1.0)
     if file.exists():
         dense.load_state_dict(torch.load(file, weights_only=True))
         return dense.eval()
     typer.echo(f"seed {seed}: the network")
     schedule = DenseTraining(
-        epochs=effort.epochs,
-        lr=0.1,
-        head_lr=0.1,
-        decay_every=max(1, effort.epochs // 4),
-        beta=0.25,
-        dropout=0.1,
-        seed=seed,
+        epochs=effort.epochs, lr=6e-3, head_lr=1e-2, beta=0.1, dropout=0.1, **_common(seed)
     )
     train_dense(dense, train, schedule, progress=False)
     with replacing(file) as stream:
         torch.save(dense.state_dict(), stream)
     return dense
+
+
+def _common(seed: int) -> dict[str, Any]:
+    """Return what both trainings share; `examples/01_drawn_birds.py` has the same."""
+    adam = {"algorithm": "adamw", "annealing": "cosine", "weight_decay": 0.02}
+    return {**adam, "seed": seed}
 
 
 def _read(model: nn.Module, test: DataLoader[Any], train: DataLoader[Any]) -> Figures:

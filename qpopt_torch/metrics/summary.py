@@ -116,11 +116,20 @@ class Metrics:
             stream.write(json.dumps(self.to_dict(), indent=1).encode())
 
     def __str__(self) -> str:
-        rows = []
-        for key, value in self.percent().items():
-            metric = METRICS[key]
-            said = f"  {metric.meaning}; {metric.better()} is better"
-            rows.append((metric.title, *(("–", "") if value is None else (f"{value:.1f} %", said))))
+        values = self.percent()
+        rows = [
+            (
+                METRICS[key].title,
+                f"{value:.1f} %",
+                f"  {METRICS[key].meaning}; {METRICS[key].better()} is better",
+            )
+            for key, value in values.items()
+            if value is not None
+        ]
         rows.insert(1, ("Features", str(self.n_features), "  that some class uses"))
         rows.insert(2, ("Features per class", f"{self.n_per_class:g}", ""))
-        return "\n".join(f"{title:<21}{value:>8}{said}" for title, value, said in rows)
+        lines = [f"{title:<21}{value:>8}{said}" for title, value, said in rows]
+        unknown = [METRICS[key].title for key, value in values.items() if value is None]
+        if unknown:
+            lines.append(f"What these need is not there: {', '.join(unknown)}.")
+        return "\n".join(lines)

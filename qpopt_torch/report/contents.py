@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ def contents(
     params: PageParams,
     levels: LevelPage,
     meaning: Meaning | None = None,
+    twins: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the data of the page.
 
@@ -44,6 +45,8 @@ def contents(
         Levels and sets of the decisions.
     meaning
         What the features mean, where it is known.
+    twins
+        Classes that differ in one part, as `twin_rows` gives them.
     """
     numbers: dict[tuple[int, int], int] = {}
     samples: list[Sample] = []
@@ -74,6 +77,7 @@ def contents(
             for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
         },
         "confusions": _confusions(decisions),
+        "twins": [[*row["classes"], row["part"]] for row in twins],
         **_map(gallery),
         **levels.to_dict(),
     }

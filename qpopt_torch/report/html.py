@@ -25,7 +25,7 @@ from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
 from qpopt_torch.report.levels import LevelPage
-from qpopt_torch.report.meaning import meaning_rows
+from qpopt_torch.report.meaning import meaning_rows, twin_rows
 from qpopt_torch.report.overview import (
     averages,
     metric_rows,
@@ -204,6 +204,7 @@ def described(
     metrics = collection.compute(from_training=train_loader is not None)
     levels = LevelPage(model, decisions)
     gallery = gallery or decisions
+    twins = twin_rows(meaning, gallery)
     values = {
         "title": title,
         "metrics": metric_rows(metrics, dense),
@@ -216,11 +217,12 @@ def described(
         "solve": solve_rows(model),
         "settings": setting_rows(model, settings),
         "truth": meaning_rows(meaning),
+        "twins": twins,
         "levels": levels.rows(),
         "level_samples": levels.shares.n_samples,
         "level_calibrated": levels.calibrated,
         "sets": levels.coverage(decisions),
-        "data": contents(gallery, decisions, max_bytes, params, levels, meaning),
+        "data": contents(gallery, decisions, max_bytes, params, levels, meaning, twins),
         "trace": trace_points(model),
     }
     return Described(values, gallery, decisions)

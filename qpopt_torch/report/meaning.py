@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
+from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.evidence.meaning import Meaning
 
 
@@ -84,6 +87,43 @@ def meaning_rows(meaning: Meaning | None) -> list[tuple[str, str, str]]:
         ),
     ]
     return [row for row in rows if "nan" not in row[2]]
+
+
+def twin_rows(meaning: Meaning | None, evidence: Evidence) -> list[dict[str, Any]]:
+    """Return what tells classes apart that differ in one part, those told by it first.
+
+    Each with the numbers and names of both, the part, the names of the features that only one of
+    them has, and how many of these recognise a variant of the part.
+
+    Parameters
+    ----------
+    meaning
+        What is known of the features; without it there are no rows.
+    evidence
+        Has the names, and who has which feature.
+    """
+    if meaning is None:
+        return []
+    names, has = evidence.names, np.asarray(evidence.assignment) > 0
+    pairs = sorted(
+        meaning.twins,
+        key=lambda pair: (pair.of_part / max(len(pair.features), 1), pair.of_part),
+        reverse=True,
+    )
+    return [
+        {
+            "classes": [pair.first, pair.second],
+            "names": [names.classes[c] for c in (pair.first, pair.second)],
+            "part": pair.part,
+            "features": [
+                [names.features[j] for j in pair.features if has[c, j]]
+                for c in (pair.first, pair.second)
+            ],
+            "of_part": pair.of_part,
+            "n": len(pair.features),
+        }
+        for pair in pairs
+    ]
 
 
 def _rounded(value: float, digits: int = 2) -> float | None:

@@ -22,8 +22,9 @@ from benchmarks.studies.models.task import Task, seeded_network
 from qpopt_torch import DrawnBirds, finer_maps
 from qpopt_torch.network.local_network import local_network
 
-EVALUATED, FORWARD = 64, 8
-"""Samples of a batch that is not trained on, and of one of whole pictures, which take much room."""
+EVALUATED, SPREAD, FORWARD = 64, 16, 8
+"""Samples of a batch that is not trained on, of one whose maps are finer, and of one of whole
+pictures: what takes much room is soon slower than it need be."""
 SHALLOW: dict[str, Any] = {
     "algorithm": "sgd",
     "annealing": "steps",
@@ -244,7 +245,7 @@ def _behind(
         behind.split_grids(reaching.float())
     loaders = (
         Views(views, own).loader(recipe.batch_size, shuffle=True),
-        Views(views[:1], own).loader(EVALUATED, shuffle=False),
-        judging.loader(EVALUATED, shuffle=False),
+        Views(views[:1], own).loader(SPREAD, shuffle=False),
+        judging.loader(SPREAD, shuffle=False),
     )
     return Task(behind, *loaders, recipe, seed, folder, **kinds).begun()

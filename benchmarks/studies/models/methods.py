@@ -51,7 +51,7 @@ def q_senn(task: Task) -> SparseClassifier:
 
 METHODS: Mapping[str, Callable[[Task], SparseClassifier]] = {
     "optimised": optimised,
-    "random selection, best assignment": best_assignment,
+    "random selection with best assignment": best_assignment,
     "random assignment": chance,
     "glm-saga": glm_saga,
     "SLDD": sldd,

@@ -28,7 +28,8 @@ function viewFor(parts) {
 }
 
 function firstContrast() {
-  // The pair that is confused most, or neighbours, or any two.
+  // Two that differ in one part, or the pair that is confused most, or neighbours, or any two.
+  if (DATA.twins.length) return DATA.twins[0].slice(0, 2);
   if (DATA.confusions.length) return DATA.confusions[0].slice(0, 2);
   return DATA.pairs.length ? DATA.pairs[0].slice(0, 2) : [0, 1];
 }

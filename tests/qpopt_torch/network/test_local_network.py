@@ -18,6 +18,13 @@ def test_a_feature_sees_15_pixels():
     assert (rows.min().item(), rows.max().item()) == (32 - 7, 32 + 7)
 
 
+def test_features_can_begin_off_nearly_everywhere():
+    torch.manual_seed(0)
+    network = local_network(4, 32, start=-1.0)
+    maps = network[:-3](torch.rand(8, 3, 64, 64))
+    assert 0.1 < (maps > 0).float().mean() < 0.22  # a bell is above one deviation in 0.16
+
+
 def test_its_head_is_found():
     network = local_network(4, 8).eval()
     head = find_head(network, torch.rand(2, 3, 64, 64))

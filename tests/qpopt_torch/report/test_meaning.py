@@ -3,12 +3,14 @@
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 from torch.utils.data import DataLoader
 
 from qpopt_torch import DrawnBirds
 from qpopt_torch.evidence.meaning import meaning_of
-from qpopt_torch.report.meaning import feature_meaning, meaning_rows
+from qpopt_torch.metrics.birds.twins import TwinContrast
+from qpopt_torch.report.meaning import feature_meaning, meaning_rows, twin_rows
 from tests.qpopt_torch.meant import meaning
 from tests.qpopt_torch.small import cnn, sparse
 
@@ -46,6 +48,25 @@ def test_rows_of_the_overview():
     shown = {title: value for title, _, value in meaning_rows(bare)}
     assert shown.keys() == rows.keys() - {"Own part taken off", "Pointing"}
     assert shown["Single deletion"] == "−0.25"
+
+
+def test_twins_told_by_their_part_come_first():
+    features, assignment = ("eye", "tail", "thing"), [[0, 1, 1], [1, 1, 0], [0, 1, 1]]
+    names = SimpleNamespace(classes=("a", "b", "c"), features=features)
+    worse, better = TwinContrast(0, 1, "eye", (0, 2), 1), TwinContrast(1, 2, "wing", (0, 2), 2)
+    evidence = SimpleNamespace(names=names, assignment=assignment)
+    first, second = twin_rows(replace(meaning(), twins=(worse, better)), evidence)
+    assert first == {
+        "classes": [1, 2],
+        "names": ["b", "c"],
+        "part": "wing",
+        "features": [["eye"], ["thing"]],
+        "of_part": 2,
+        "n": 2,
+    }
+    assert second["classes"] == [0, 1]
+    assert second["features"] == [["thing"], ["eye"]]
+    assert twin_rows(None, evidence) == []
 
 
 def test_without_truth_nothing_is_said():

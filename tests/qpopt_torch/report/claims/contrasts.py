@@ -16,12 +16,19 @@ def contrast(claims, a, b):
     both = truth.uses[a] & truth.uses[b]
     said = {}
 
-    def lede(shared, size, mistakes):
+    def lede(shared, size, mistakes, part):
         claims.say((int(shared), int(size)) == (both.sum(), truth.uses[a].sum()), "they share")
         for count, first, second in re.findall(MISTAKES, mistakes):
             said[claims.classes[first], claims.classes[second]] = int(count)
+        birds = truth.birds
+        pairs = {} if birds is None else {(t.first, t.second): t.part for t in birds.twins}
+        claims.say(part == pairs.get((a, b), pairs.get((b, a))), f"they differ in the {part}")
 
-    patterns = {r"They share (\d+) of (\d+) features\.(.*)": lede, "This model has no.*": None}
+    patterns = {
+        r"They share (\d+) of (\d+) features\.(.*?)"
+        r"(?: In truth they differ in the (.+), nothing else\.)?": lede,
+        "This model has no.*": None,
+    }
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
     true = {pair: claims.confused(*pair) for pair in ((a, b), (b, a))}

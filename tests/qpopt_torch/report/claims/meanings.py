@@ -188,9 +188,61 @@ def overview_of_meanings(claims, rows):
     games = [known.pointing(j) for j in seen] if known.whole.maps is not None else []
     pooled = [np.concatenate(values) for values in zip(*games, strict=True)]
     row("Pointing", [100 * v.mean() if len(v) else np.nan for v in pooled] or [np.nan] * 2, 0.51)
-    by_part = 0
-    for twins in birds.twins:
-        alone = np.flatnonzero(claims.truth.uses[twins.first] != claims.truth.uses[twins.second])
-        of_part = known.aligned[alone] & (known.part[alone] == twins.part)
-        by_part += int(len(alone) > 0 and of_part.all())
+    by_part = sum(len(alone) == of_part > 0 for alone, of_part in told_apart(claims).values())
     row("Twins", [by_part, len(birds.twins)], 0)
+
+
+def told_apart(claims):
+    """Return by their classes what only one of two twins has, and how much of it is their part."""
+    known, uses = meanings(claims), claims.truth.uses
+    found = {}
+    for twins in known.birds.twins:
+        alone = np.flatnonzero(uses[twins.first] != uses[twins.second])
+        of_part = known.aligned[alone] & (known.part[alone] == twins.part)
+        found[twins.first, twins.second] = alone, int(of_part.sum())
+    return found
+
+
+def twins_table(claims, seen):
+    """What tells twins apart, pair by pair, those told by their part first; return a pattern."""
+    tables = [table["rows"] for table in seen["tables"] if table["rows"][0][1:2] == ["Part"]]
+    birds = claims.truth.birds
+    claims.say(len(tables) == (birds is not None and len(birds.twins) > 0), "a table of twins")
+    shares = []
+    true = {} if birds is None else told_apart(claims)
+
+    def one(pair, part, by):
+        """Check the words of a pair: who, the part, and the features of either."""
+        twins = next(
+            t
+            for t in birds.twins
+            if pair == f"{birds.class_names[t.first]} and {birds.class_names[t.second]}"
+        )
+        claims.say(part == twins.part, f"{pair} differ in the {part}")
+        alone, of_part = true[twins.first, twins.second]
+        sides = [
+            [claims.features[name] for name in side.split(", ") if name != "nothing"]
+            for side in by.split(" against ")
+        ]
+        for c, side in zip((twins.first, twins.second), sides, strict=True):
+            own = [j for j in alone if claims.truth.uses[c, j]]
+            claims.say(side == own, f"{claims.class_names[c]} has {by}")
+        return len(alone), of_part
+
+    for head, part, share in tables[0][1:] if tables else ():
+        pair, by = head.split(" | ")
+        n, of_part = one(pair, part, by)
+        claims.say(numbers(share) == [of_part, n], f"{pair}: {share}")
+        shares.append(of_part / n)
+    claims.say(len(shares) == len(true), "all twins")
+    claims.say(shares == sorted(shares, reverse=True), "the best told twins first")
+
+    def first(pair, part, by):
+        n, of_part = one(pair, part, by)
+        claims.say(of_part / n == shares[0], f"{pair} are the best told")
+
+    return {
+        r"Begin with two that differ in one part: (.+) differ in the (.+)\. The model tells them "
+        r"apart by (.+)\.": first,
+        r"The features that tell two apart in the model, and how many of them recognise .*": None,
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 
 import numpy as np
+import torch
 
 from tests.qpopt_torch.report.claims import explained, measures
 from tests.qpopt_torch.report.claims.levels import (
@@ -12,7 +13,7 @@ from tests.qpopt_torch.report.claims.levels import (
     levels_table,
     sets_measured,
 )
-from tests.qpopt_torch.report.claims.meanings import overview_of_meanings
+from tests.qpopt_torch.report.claims.meanings import overview_of_meanings, twins_table
 from tests.qpopt_torch.report.claims.reading import PERCENT, numbers
 
 TENTH = 0.0501
@@ -112,6 +113,7 @@ def overview(claims):
         ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
+    patterns |= twins_table(claims, seen)
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
     if needed:
@@ -191,10 +193,28 @@ def solve_table(claims, seen):
         claims.near(low, min(heights), label, TENTH)
         claims.near(high, max(heights), label, TENTH)
         claims.near(seconds, solution.trace[-1][0], label, TENTH)
-    counts = {
-        "Classes": len(claims.truth.uses),
-        "n_select": claims.truth.uses.shape[1],
-        "Features to choose from": claims.truth.received(claims.truth.decided.x[:1]).numel(),
+    settings_table(claims, rows)
+
+
+def settings_table(claims, rows):
+    """Sizes as the network has them, what an adapter hides, and what counts as 0."""
+    truth = claims.truth
+    sizes = truth.uses.sum(axis=1)
+    adapter, received = truth.head.adapter, truth.received(truth.decided.x[:1])
+    hidden = None if adapter is None else adapter.hidden
+    known = {
+        "Classes": str(len(truth.uses)),
+        "n_select": str(truth.uses.shape[1]),
+        "n_per_class": " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())}))),
+        "Features to choose from": str(received.numel()),
+        "Adapter": None if adapter is None else f"{hidden} hidden units" if hidden else "linear",
+        "Features below their mean": "count as 0" if truth.off_below_mean() else None,
     }
-    for key, value in counts.items():
-        claims.say(int(rows[key]) == value, f"{key} {rows[key]}")
+    for key, value in known.items():
+        claims.say(rows.get(key) == value, f"{key} {rows.get(key)}")
+    if truth.decided.maps is None:
+        claims.say(rows["Feature layer"] == "none", "a feature layer without maps")
+        return
+    shown = truth.output_of(rows["Feature layer"]).flatten(2)
+    maps = shown.mean(2), shown.amax(2)
+    claims.say(any(torch.allclose(each, received, atol=1e-4) for each in maps), "feature layer")

@@ -93,6 +93,25 @@ class Truth:
         with self._entry(rows.to(received.dtype)), torch.no_grad():
             return self.head(received.expand(len(rows), *received.shape[1:])).flatten(1).numpy()
 
+    def off_below_mean(self):
+        """Return whether nothing changes when a feature that is below its mean falls further."""
+        n_select, low = self.uses.shape[1], self.head.mean - self.head.std * MUCH
+        with torch.no_grad():
+            first = self.head.classify(low.expand(1, n_select))
+            return torch.equal(
+                first, self.head.classify((low - self.head.std * MUCH).expand(1, n_select))
+            )
+
+    def output_of(self, layer):
+        """Return what a layer makes of the first of the samples that are decided on."""
+        found = []
+        keep = self.sparse.network.get_submodule(layer).register_forward_hook(
+            lambda module, inputs, output: found.append(output)
+        )
+        self.received(self.decided.x[:1])
+        keep.remove()
+        return found[-1]
+
     def winners(self, sample, changes):
         """Return the class that wins after each row of changes; -1 where two are level."""
         logits = self.logits(sample, changes)
