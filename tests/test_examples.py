@@ -175,7 +175,7 @@ def test_real_birds(birds, reported, tmp_path, monkeypatch):
     reported.hold(tmp_path / "out" / "report.html")
 
 
-LESS = {"EPOCHS": "1", "SPECIES, PICTURES": "4, 8", "SECONDS": "1"}
+LESS = {"EPOCHS": "2", "SPECIES, PICTURES": "4, 24", "SECONDS": "1"}
 
 
 def quick(source):

@@ -33,11 +33,13 @@ def pinned(threads: int) -> dict[str, str]:
 def command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module in a process that imports from where this one does.
 
-    `python -m` would import from the present folder first, whatever lies there.
+    `python -m` would import from the present folder first, whatever lies there. What the
+    environment of the process names besides comes last.
     """
     code = (
-        f"import sys; sys.path[:] = {sys.path!r}; import runpy; "
-        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+        f"import sys; known = {sys.path!r}; "
+        "sys.path[:] = known + [path for path in sys.path if path and path not in known]; "
+        f"import runpy; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
     )
     return [sys.executable, "-c", code, *arguments]
 

@@ -85,3 +85,10 @@ def test_a_module_is_run_with_the_path_of_this_process(tmp_path, monkeypatch):
     done = subprocess.run(command("only_here", *arguments), capture_output=True, check=False)
     assert done.stderr == b""
     assert json.loads(done.stdout) == arguments
+
+
+def test_what_the_environment_names_is_found_as_well(tmp_path, monkeypatch):
+    (tmp_path / "only_there.py").write_text("print('found')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subprocess.run(command("only_there"), capture_output=True, text=True, check=False)
+    assert done.stdout == "found\n"

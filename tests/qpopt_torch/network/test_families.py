@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from qpopt_torch import ModelError, find_head
-from qpopt_torch.network.observation import evaluating, hooked
+from qpopt_torch.network.observation import evaluating, hooked, observe
 from qpopt_torch.network.reading.outputs import logits_of
 
 N_CLASSES = 7
@@ -91,21 +91,44 @@ TIMM = {
 TIMM_SLOW = {
     "beit_base_patch16_224:224": MAPS,
     "cait_xxs24_224:224": MAPS,
+    "coat_tiny:224": NO_MAPS,
     "coatnet_nano_rw_224:224": MAPS,
+    "cpubone_nano": NO_MAPS,
     "crossvit_9_240:240": REFUSED,
+    "csatv2": NO_MAPS,
     "gcvit_xxtiny:224": MAPS,
+    "hardcorenas_a": NO_MAPS,
     "hiera_tiny_224:224": MAPS,
+    "iformer_s": MAPS,
     "inception_next_atto": NO_MAPS,
+    "inception_resnet_v2:299": MAPS,
+    "inception_v3:299": MAPS,
+    "inception_v4:299": MAPS,
     "lambda_resnet26rpt_256:256": MAPS,
+    "lcnetv2_small": NO_MAPS,
+    "lowformer_b0": NO_MAPS,
+    "mobilenetv3_small_050": NO_MAPS,
     "mvitv2_tiny:224": MAPS,
+    "naflexvit_base_patch16_siglip": NO_MAPS,
     "nasnetalarge:96": MAPS,
     "nest_tiny:224": MAPS,
+    "pnasnet5large": MAPS,
+    "qwen3_vit_88m": MAPS,
+    "repghostnet_050": NO_MAPS,
+    "sam2_hiera_tiny": MAPS,
+    "samvit_base_patch16": MAPS,
     "sequencer2d_s:224": MAPS,
+    "shvit_s1": NO_MAPS,
     "swin_tiny_patch4_window7_224:224": MAPS,
+    "swinv2_cr_tiny_224:224": MAPS,
+    "swinv2_tiny_window8_256:256": MAPS,
     "tnt_s_patch16_224:224": MAPS,
     "tresnet_m": MAPS,
     "vgg11": NO_MAPS,
+    "legacy_xception": MAPS,
     "vit_relpos_small_patch16_224:224": MAPS,
+    "vit_tiny_r_s16_p8_224:224": MAPS,
+    "vitamin_small_224:224": MAPS,
     "volo_d1_224:224": REFUSED,
 }
 
@@ -204,3 +227,100 @@ def test_transformers(transformers, name):
     config = getattr(transformers, f"{name}Config")(num_labels=N_CLASSES, **options)
     model = build(getattr(transformers, f"{name}ForImageClassification"), config)
     check(model, images(64), MAPS)
+
+
+SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "vocab_size": 40,
+    "max_position_embeddings": 64,
+}
+TEXTS = {
+    "Bert": MAPS,
+    "DistilBert": MAPS,
+    "Roberta": MAPS,
+    "GPT2": REFUSED,  # it scores every token, and takes the scores of the last
+}
+TEXTS_SLOW = {
+    "Albert": MAPS,
+    "BigBird": MAPS,
+    "Camembert": MAPS,
+    "Canine": MAPS,
+    "ConvBert": MAPS,
+    "Data2VecText": MAPS,
+    "Deberta": MAPS,
+    "DebertaV2": MAPS,
+    "Electra": MAPS,
+    "Ernie": MAPS,
+    "FNet": MAPS,
+    "LayoutLM": MAPS,
+    "Longformer": MAPS,
+    "Luke": MAPS,
+    "MegatronBert": MAPS,
+    "MobileBert": MAPS,
+    "ModernBert": MAPS,
+    "MPNet": MAPS,
+    "RemBert": MAPS,
+    "RoFormer": MAPS,
+    "SqueezeBert": NO_MAPS,
+    "XLMRoberta": MAPS,
+    "Yoso": MAPS,
+}
+OF_THEIR_OWN = {
+    "DistilBert": {"dim": 16, "hidden_dim": 32, "n_heads": 2, "n_layers": 2},
+    "GPT2": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64, "pad_token_id": 0},
+    "Albert": {"embedding_size": 8},
+    "ConvBert": {"embedding_size": 16},
+    "Electra": {"embedding_size": 8},
+    "Longformer": {"attention_window": 4},
+    "Luke": {"entity_vocab_size": 10, "entity_emb_size": 8},
+    "MobileBert": {"embedding_size": 8, "intra_bottleneck_size": 16},
+    "ModernBert": {"pad_token_id": 0},
+    "RemBert": {"input_embedding_size": 8},
+    "RoFormer": {"embedding_size": 8},
+    "SqueezeBert": {
+        "embedding_size": 16,
+        **{f"{place}_groups": 1 for place in ("q", "k", "v", "post_attention", "intermediate")},
+        "output_groups": 1,
+    },
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(transformers, name):
+    check_text(transformers, name, TEXTS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TEXTS_SLOW)
+def test_more_texts(transformers, name):
+    check_text(transformers, name, TEXTS_SLOW[name])
+
+
+def check_text(transformers, name: str, expected: str) -> None:
+    """Find the head, and see that padding has no place in the maps."""
+    options = {**SMALL, **OF_THEIR_OWN.get(name, {})}
+    config = getattr(transformers, f"{name}Config")(num_labels=N_CLASSES, **options)
+
+    def made() -> nn.Module:
+        return getattr(transformers, f"{name}ForSequenceClassification")(config)
+
+    model = build(made).eval()
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(5, 40, (4, 16), generator=generator)
+    mask = (torch.arange(16) < 16 - 2 * torch.arange(4)[:, None]).long()
+    x = {"input_ids": ids * mask + (config.pad_token_id or 0) * (1 - mask), "attention_mask": mask}
+    if expected == REFUSED:
+        with pytest.raises(ModelError, match="No linear layer gives the model's output"):
+            find_head(model, x)
+        return
+    head = find_head(model, x)
+    assert (head.layer is not None) == (expected == MAPS)
+    with observe(model, head) as seen:
+        expected_logits = logits_of(model(**x))
+    module, _ = head.modules(model)
+    torch.testing.assert_close(module(seen.features), expected_logits, rtol=1e-4, atol=1e-5)
+    if head.mask is not None:
+        assert torch.equal(torch.isfinite(seen.maps[:, 0]), mask[:, head.layout.prefix :].bool())
