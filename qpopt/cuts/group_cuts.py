@@ -1,8 +1,9 @@
 """Group cuts: what several classes gain together, split on a feature like cuts of one class.
 
-With the overlap cuts κ + g·s and κ' + g'·s of some classes (see `qpopt.cuts.overlap`) and any
-feature i, they gain at most s_i (κ + g·s) + (1 − s_i)(κ' + g'·s), which is linear in X = ssᵀ. Which
-features several classes share depends on what else is selected, so a split often says much more.
+With two cuts κ + g·s and κ' + g'·s of some classes (see `qpopt.cuts.overlap` and
+`qpopt.cuts.families`) and any feature i, they gain at most s_i (κ + g·s) + (1 − s_i)(κ' + g'·s),
+which is linear in X = ssᵀ. Which features several classes share depends on what else is selected,
+so a split often says much more.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.families import Family, family_cut
 from qpopt.cuts.overlap import OverlapCut, overlap_cut
 from qpopt.problem.subproblem import Floats, Indices, Subproblem
 
@@ -34,6 +36,8 @@ class Group(NamedTuple):
         The feature that it is split on, by its position among the free ones; −1 for none.
     given, given_sigma
         The multipliers where the feature is selected; without one the same as the others.
+    family, given_family
+        What takes the place of σ where everything has been looked at.
     """
 
     classes: tuple[int, ...]
@@ -43,6 +47,8 @@ class Group(NamedTuple):
     feature: int = -1
     given: Vector = np.zeros(0)
     given_sigma: float = 0.0
+    family: Family | None = None
+    given_family: Family | None = None
 
     def renumbered(self, position: Indices, included: Indices) -> Group:
         """Return what it says once features are decided; as for `SplitThresholdCuts`."""
@@ -52,8 +58,11 @@ class Group(NamedTuple):
         if moved >= 0:
             return self._replace(feature=moved)
         if self.feature in included:
-            return Group(self.classes, self.share, self.given, self.given_sigma)
-        return Group(self.classes, self.share, self.thresholds, self.sigma)
+            return self._plain(self.given, self.given_sigma, self.given_family)
+        return self._plain(self.thresholds, self.sigma, self.family)
+
+    def _plain(self, thresholds: Vector, sigma: float, family: Family | None) -> Group:
+        return Group(self.classes, self.share, thresholds, sigma, family=family)
 
 
 def size_of_multipliers(thresholds: Vector, sigma: float, n_taken: int) -> float:
@@ -82,8 +91,9 @@ class GroupCut(NamedTuple):
 
     def size(self, n_taken: int) -> float:
         """Return what its multipliers add up to where so many features are taken."""
-        cuts = self.given, self.otherwise
-        return max(size_of_multipliers(cut.thresholds, cut.sigma, n_taken) for cut in cuts)
+        cuts, families = (self.given, self.otherwise), (self.group.given_family, self.group.family)
+        sizes = [size_of_multipliers(cut.thresholds, cut.sigma, n_taken) for cut in cuts]
+        return max(sizes) + sum(family.size for family in families if family is not None)
 
 
 class StackedCuts:
@@ -146,17 +156,23 @@ class GroupCuts:
 
     def __init__(self, sub: Subproblem) -> None:
         self.A = sub.columns()
-        self._n_free = sub.n_free
-        self._n_per_class = sub.n_per_class
+        self._sub = sub
 
     def cut(self, group: Group) -> GroupCut:
         """Return the cut of a group."""
-        given = otherwise = self._overlap(group.classes, group.thresholds, group.sigma)
+        given = otherwise = self._side(group.classes, group.thresholds, group.sigma, group.family)
         if group.feature >= 0:
-            given = self._overlap(group.classes, group.given, group.given_sigma)
+            multipliers = group.given, group.given_sigma, group.given_family
+            given = self._side(group.classes, *multipliers)
         return GroupCut(group, given, otherwise)
 
-    def _overlap(self, classes: tuple[int, ...], thresholds: Vector, sigma: float) -> OverlapCut:
-        cut = overlap_cut(self.A, classes, thresholds, sigma, self._n_per_class)
-        certain = cut.constant + float(cut.gains[self._n_free :].sum())
-        return cut._replace(constant=certain, gains=cut.gains[: self._n_free])
+    def _side(
+        self, classes: tuple[int, ...], thresholds: Vector, sigma: float, family: Family | None
+    ) -> OverlapCut:
+        sub = self._sub
+        if family is None:
+            cut = overlap_cut(self.A, classes, thresholds, sigma, sub.n_per_class)
+        else:
+            cut = family_cut(self.A, sub, classes, thresholds, family)
+        certain = cut.constant + float(cut.gains[sub.n_free :].sum())
+        return cut._replace(constant=certain, gains=cut.gains[: sub.n_free])

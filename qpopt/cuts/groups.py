@@ -81,8 +81,13 @@ class Groups:
         self._length: float | None = None
         self._shares: Vector = np.zeros(0)
         self._stack = StackedCuts([], sub)
-        self._hold([cuts.cut(group) for group in groups], [group.share for group in groups])
-        self._idle: Indices = np.zeros(len(groups), dtype=np.int64)
+        # Groups that were split on features become the same once these are decided.
+        made: dict[tuple[object, ...], tuple[GroupCut, float]] = {}
+        for cut in map(cuts.cut, groups):
+            _, share = made.get(_key(cut), (cut, 0.0))
+            made[_key(cut)] = cut, share + cut.group.share
+        self._hold([cut for cut, _ in made.values()], [share for _, share in made.values()])
+        self._idle: Indices = np.zeros(len(made), dtype=np.int64)
 
     @property
     def groups(self) -> list[Group]:
@@ -221,4 +226,6 @@ def _key(cut: GroupCut) -> tuple[object, ...]:
     """Return what makes a cut another one, its share apart."""
     group = cut.group
     multipliers = group.thresholds.tobytes(), group.given.tobytes()
-    return (group.classes, group.sigma, group.feature, group.given_sigma, *multipliers)
+    families = group.family, group.given_family
+    prices = [None if one is None else one.prices.tobytes() for one in families]
+    return (group.classes, group.sigma, group.feature, group.given_sigma, *multipliers, *prices)

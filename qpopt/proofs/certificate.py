@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qpopt.cuts.families import Family
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
@@ -153,11 +154,14 @@ def _record(item: Item) -> dict[str, Any]:
         return {"enumerated": item.enumerated}
     if isinstance(item, Claim):
         return {"solver": item.solver, "bound": item.bound}
-    groups = [
-        [value.tolist() if isinstance(value, np.ndarray) else value for value in group]
-        for group in item.groups
-    ]
-    return {"t": item.t, "groups": groups}
+    return {"t": item.t, "groups": [_plain(group) for group in item.groups]}
+
+
+def _plain(value: Any) -> Any:
+    """Return lists in the place of arrays and tuples."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _arrays(step: Step) -> dict[str, Any]:
@@ -180,12 +184,20 @@ def _arrays(step: Step) -> dict[str, Any]:
 
 
 def _group(record: Any) -> Group:
-    # Groups without a split may end after the first four.
-    classes, share, thresholds, sigma, feature, given, given_sigma = [*record, -1, [], 0.0][:7]
+    # Groups without a split, or without a family, may end earlier.
+    values = [*record, *(-1, [], 0.0, None, None)[len(record) - 4 :]]
+    classes, share, thresholds, sigma, feature, given, given_sigma, family, given_family = values
     return Group(
         tuple(map(_whole, classes)), _real(share), _reals(thresholds), _real(sigma),
-        _whole(feature), _reals(given), _real(given_sigma),
+        _whole(feature), _reals(given), _real(given_sigma), _family(family), _family(given_family),
     )  # fmt: skip
+
+
+def _family(record: Any) -> Family | None:
+    if record is None:
+        return None
+    core, prices, most = record
+    return Family(np.array([_whole(d) for d in core], np.int64), _reals(prices), _real(most))
 
 
 def _reals(values: Any) -> NDArray[np.float64]:

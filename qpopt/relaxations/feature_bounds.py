@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureBounds:
@@ -23,5 +25,22 @@ class FeatureBounds:
     """
 
     value: float
-    with_feature: NDArray[np.float64]
-    without_feature: NDArray[np.float64]
+    with_feature: Floats
+    without_feature: Floats
+
+
+def linear_bounds(gains: Floats, constant: float, m: int) -> FeatureBounds:
+    """Return the most of constant + gains · s over selections of m features."""
+    n = len(gains)
+    order = np.argsort(-gains, kind="stable")
+    chosen = np.zeros(n, dtype=bool)
+    chosen[order[:m]] = True
+    value = constant + float(gains[order[:m]].sum())
+    with_feature = np.full(n, value)
+    without_feature = np.full(n, value)
+    with_feature[~chosen] += gains[~chosen] - gains[order[m - 1]]
+    if n > m:
+        without_feature[chosen] += gains[order[m]] - gains[chosen]
+    else:
+        without_feature[chosen] = -np.inf
+    return FeatureBounds(value, with_feature, without_feature)

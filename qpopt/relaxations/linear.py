@@ -4,7 +4,8 @@ max Σ_c z_c + Σ_d b_d s_d − Σ_e r_e y_e over Σ_d s_d = n_select, 0 ≤ s �
 while they are violated:
 
 - thresholds: z_c ≤ kτ + Σ_d (a_cd − τ)⁺ s_d;
-- overlaps, for classes that may not have the same set: see `qpopt.cuts.overlap`;
+- overlaps, for classes that may not have the same set: see `qpopt.cuts.overlap`; where these say
+  no more, families: see `qpopt.cuts.families`;
 - cliques of redundant features and q = 1, 2, …: Σ_{pairs of K} y ≥ q Σ_{d∈K} s_d − q(q + 1)/2.
 
 The linear program stays alive in HiGHS between rounds. Its value is never trusted: the multipliers
@@ -14,7 +15,7 @@ of the cuts are made feasible and the bound is recomputed from them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, takewhile
 from typing import Any
 
@@ -23,12 +24,15 @@ from numpy.typing import NDArray
 
 from qpopt.control.limits import Clock, Limits
 from qpopt.cuts.cliques import violated_cliques
-from qpopt.cuts.group_cuts import Group, size_of_multipliers
+from qpopt.cuts.families import Family, family_cut
+from qpopt.cuts.family_search import FamilyParams, FamilySearch
+from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.overlap import OverlapCut, OverlapParams, best_overlap, crowded_groups, shares
 from qpopt.cuts.pairs import best_of_pair
 from qpopt.cuts.split_thresholds import SplitThresholdCuts, class_columns, common_thresholds
 from qpopt.problem.subproblem import Subproblem
-from qpopt.relaxations.feature_bounds import FeatureBounds
+from qpopt.relaxations.feature_bounds import FeatureBounds, linear_bounds
+from qpopt.relaxations.linear_cut import LinearCut
 from qpopt.relaxations.step import Decided, Step
 from qpopt.solvers.availability import load
 
@@ -48,8 +52,10 @@ class LinearParams:
         are looked for.
     most_cliques
         Clique cuts added at once.
-    overlap
-        Those of the overlap cuts.
+    overlap, families
+        Those of the overlap cuts, and of families.
+    families_per_class
+        In how many families at once a class may be.
     """
 
     violation: float = 1e-6
@@ -57,18 +63,8 @@ class LinearParams:
     few: float = 0.05
     most_cliques: int = 60
     overlap: OverlapParams = OverlapParams(most_groups=400)
-
-
-@dataclass(frozen=True, eq=False)
-class _Cut:
-    """Σ_{c∈classes} z_c − Σ_e∈pairs y_e ≤ constant + gains · s, by thresholds of classes."""
-
-    classes: tuple[int, ...]
-    constant: float
-    gains: Vector
-    pairs: tuple[int, ...] = ()
-    thresholds: Vector = field(default_factory=lambda: np.zeros(0))
-    sigma: float = 0.0
+    families: FamilyParams = FamilyParams()
+    families_per_class: int = 2
 
 
 class LinearRelaxation:
@@ -100,11 +96,12 @@ class LinearRelaxation:
         self.rounds = 0
         self._with_cliques = cliques and bool(sub.R.any())
         self._with_overlaps = overlaps and sub.n_classes > 1
-        self._cuts: list[_Cut] = []
+        self._cuts: list[LinearCut] = []
         self._pair_columns: dict[tuple[int, int], int] = {}
         self._known_cliques: set[tuple[int, ...]] = set()
         self._similarity = sub.columns()
         self._columns = class_columns(sub)
+        self._families = FamilySearch(params.families)
         n, q = sub.n_free, sub.n_classes
         self._highs: Any = highspy.Highs()
         self._highs.setOptionValue("output_flag", False)
@@ -150,6 +147,9 @@ class LinearRelaxation:
                 found += self._violated(overlaps, self._params.overlap_violation)
             if self._with_cliques:
                 found += self._clique_cuts()
+            if self._with_overlaps and not found:
+                families = takewhile(lambda _: not clock.over, self._family_cuts())
+                found = self._violated(families, self._params.overlap_violation)
         self._add(found)
         return bool(found)
 
@@ -167,9 +167,9 @@ class LinearRelaxation:
         size = abs(constant) + float(np.abs(gains).sum()) + float(charge.sum())
         taken = sub.n_select + sub.n_per_class + sub.forced.shape[1]
         for cut, factor in self._factors():
-            size += factor * size_of_multipliers(cut.thresholds, cut.sigma, taken)
+            size += factor * cut.size(taken)
         paid = 1e-13 * (len(self._cuts) + sub.n_free) * size
-        return _decided(gains, constant + paid, sub.n_select)
+        return linear_bounds(gains, constant + paid, sub.n_select)
 
     def step(self, decided: Decided) -> Step:
         """Return the same in the form of a check, which asks for no cuts on cliques."""
@@ -178,7 +178,8 @@ class LinearRelaxation:
             if len(cut.classes) == 1:
                 own.append((cut.classes[0], float(cut.thresholds[0]), factor))
             elif cut.classes:
-                groups.append(Group(cut.classes, factor, cut.thresholds, cut.sigma))
+                group = Group(cut.classes, factor, cut.thresholds, cut.sigma, family=cut.family)
+                groups.append(group)
         columns = zip(*sorted(own), strict=True)
         classes, thresholds, factors = (np.array(values) for values in columns)
         total = np.bincount(classes, factors)[classes]
@@ -188,7 +189,7 @@ class LinearRelaxation:
         splits = SplitThresholdCuts(classes, nowhere, thresholds, thresholds, shares)
         return Step.of_thresholds(self.sub, splits, groups, decided)
 
-    def _factors(self) -> list[tuple[_Cut, float]]:
+    def _factors(self) -> list[tuple[LinearCut, float]]:
         """Return the cuts that prove the bound, each with its multiplier, made feasible."""
         # The last solve knows nothing of the cuts after it.
         known = list(zip(self._cuts, self._multipliers.tolist(), strict=False))
@@ -206,13 +207,14 @@ class LinearRelaxation:
         """Return how much every column is selected, those of included features fully."""
         return np.append(self.s, np.ones(self._similarity.shape[1] - self.sub.n_free))
 
-    def _cut(self, cut: OverlapCut) -> _Cut:
+    def _cut(self, cut: OverlapCut, family: Family | None = None) -> LinearCut:
         """Return a cut on what classes gain; included features are selected."""
         n = self.sub.n_free
-        constant = cut.constant + float(cut.gains[n:].sum())
-        return _Cut(cut.classes, constant, cut.gains[:n], (), cut.thresholds, cut.sigma)
+        classes, thresholds, sigma, constant, gains = cut
+        constant += float(gains[n:].sum())
+        return LinearCut(classes, constant, gains[:n], (), thresholds, sigma, family)
 
-    def _threshold_cuts(self) -> list[_Cut]:
+    def _threshold_cuts(self) -> list[LinearCut]:
         """Return the strongest threshold cut of every class at s."""
         thresholds = common_thresholds(self._columns, self._weight())
         gains = np.maximum(self._similarity - thresholds[:, None], 0.0)
@@ -222,7 +224,7 @@ class LinearRelaxation:
             for c, constant in enumerate(constants)
         ]
 
-    def _overlap_cuts(self) -> Iterator[_Cut]:
+    def _overlap_cuts(self) -> Iterator[LinearCut]:
         """Yield cuts on groups of classes that take nearly the same features at s."""
         k, weight = self.sub.n_per_class, self._weight()
         share = shares(self._columns.order, weight, k)
@@ -231,7 +233,22 @@ class LinearRelaxation:
         for pair in self.sub.alike:
             yield self._cut(best_of_pair(self._similarity, pair, weight, k))
 
-    def _violated(self, cuts: Iterable[_Cut], tolerance: float) -> list[_Cut]:
+    def _family_cuts(self) -> Iterator[LinearCut]:
+        """Yield cuts on families of such groups that say more than z does."""
+        k, weight = self.sub.n_per_class, self._weight()
+        share = shares(self._columns.order, weight, k)
+        uses = np.zeros(self.sub.n_classes)
+        for group in crowded_groups(share, weight, k, self._params.overlap):
+            classes = list(group)
+            if uses[classes].max() < self._params.families_per_class:
+                uses[classes] += 1
+                beat = float(self.z[classes].sum())
+                found = self._families.best(self._similarity, self.sub, group, weight, beat)
+                if found is not None:
+                    cut = family_cut(self._similarity, self.sub, group, *found)
+                    yield self._cut(cut, found[1])
+
+    def _violated(self, cuts: Iterable[LinearCut], tolerance: float) -> list[LinearCut]:
         """Return the cuts on what classes gain that s and z violate."""
         found = []
         for cut in cuts:
@@ -240,7 +257,7 @@ class LinearRelaxation:
                 found.append(cut)
         return found
 
-    def _clique_cuts(self) -> list[_Cut]:
+    def _clique_cuts(self) -> list[LinearCut]:
         found = []
         most = self._params.most_cliques
         for members, q in violated_cliques(self.sub.R, self.s, self._pair_values())[:most]:
@@ -250,7 +267,7 @@ class LinearRelaxation:
             gains = np.zeros(self.sub.n_free)
             gains[list(members)] = -float(q)
             pairs = tuple(self._pair_column(*pair) for pair in combinations(members, 2))
-            found.append(_Cut((), 0.5 * q * (q + 1), gains, pairs))
+            found.append(LinearCut((), 0.5 * q * (q + 1), gains, pairs))
         return found
 
     def _pair_values(self) -> Vector:
@@ -269,7 +286,7 @@ class LinearRelaxation:
             self._highs.addCol(-float(self.sub.R[key]), 0.0, 1.0, 0, empty, np.zeros(0))
         return self._pair_columns[key]
 
-    def _add(self, cuts: list[_Cut]) -> None:
+    def _add(self, cuts: list[LinearCut]) -> None:
         n, q = self.sub.n_free, self.sub.n_classes
         for cut in cuts:
             used = np.flatnonzero(cut.gains)
@@ -281,20 +298,3 @@ class LinearRelaxation:
                 np.array(index, dtype=np.int32), np.array(value),
             )  # fmt: skip
         self._cuts += cuts
-
-
-def _decided(gains: Vector, constant: float, m: int) -> FeatureBounds:
-    """Maximise a linear function over selections, also with one feature decided."""
-    n = len(gains)
-    order = np.argsort(-gains, kind="stable")
-    chosen = np.zeros(n, dtype=bool)
-    chosen[order[:m]] = True
-    value = constant + float(gains[order[:m]].sum())
-    with_feature = np.full(n, value)
-    without_feature = np.full(n, value)
-    with_feature[~chosen] += gains[~chosen] - gains[order[m - 1]]
-    if n > m:
-        without_feature[chosen] += gains[order[m]] - gains[chosen]
-    else:
-        without_feature[chosen] = -np.inf
-    return FeatureBounds(value, with_feature, without_feature)

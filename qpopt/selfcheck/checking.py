@@ -185,8 +185,9 @@ class _Run:
         """Blame the job in which a process broke down; return what is left without its pair."""
         left = [job for job in jobs if job not in self.verdicts]
         if watched.job is None:
-            # It did not get as far as a job. What is first stands for it.
-            blamed, number = left[0], 0
+            # It was between two jobs, or before all of them. What is next stands for it.
+            blamed = left[0]
+            number = jobs.index(blamed)
             finding = Finding(finding.fault, f"{finding.message} {watched.log}".strip())
         else:
             blamed, number = jobs[watched.job], watched.job

@@ -90,9 +90,7 @@ class Watched:
             self.finding = Finding(Fault.MEMORY, message)
         elif time.monotonic() > self._until:
             what = f"no answer {OVERDUE:.0f} s after its time limit of {CASE_SECONDS:.1f} s."
-            what = (
-                what if self.job is not None else f"it did not begin within {START_SECONDS:.0f} s."
-            )
+            what = what if self.job is not None else f"it did not go on for {START_SECONDS:.0f} s."
             self.finding = Finding(Fault.HANG, what)
         if self.finding is None:
             return False
@@ -114,7 +112,9 @@ class Watched:
                 if what == "end":
                     self.ended.append(job)
                 self.job = job if what == "begin" else None
-                self._until = time.monotonic() + CASE_SECONDS + OVERDUE
+                # Between two jobs packages are loaded, which may take long where much else runs.
+                seconds = START_SECONDS if self.job is None else CASE_SECONDS + OVERDUE
+                self._until = time.monotonic() + seconds
 
 
 def _ending(code: int) -> str:

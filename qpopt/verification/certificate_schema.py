@@ -14,8 +14,10 @@ import numpy as np
 
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
+from qpopt.verification.family_check import LARGEST_CORE, LARGEST_FAMILY
 
 if TYPE_CHECKING:
+    from qpopt.cuts.families import Family
     from qpopt.cuts.group_cuts import Group
     from qpopt.cuts.split_thresholds import SplitThresholdCuts
     from qpopt.proofs.certificate import Certificate
@@ -79,6 +81,8 @@ def check_step(instance: Instance, step: Step) -> None:
         raise InvalidCertificate("The groups of classes are no list.")
     for group in step.groups:
         _check_group(group, instance.n_classes, n)
+        for family in (group.family, group.given_family):
+            _check_family(family, len(group.classes), instance.n_features)
     _check_cuts(step, n)
 
 
@@ -119,6 +123,21 @@ def _check_group(group: Group, n_classes: int, n_free: int) -> None:
         raise InvalidCertificate("A group of classes has a negative multiplier, or none.")
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise InvalidCertificate("A group of classes names fewer than two, or one twice.")
+
+
+def _check_family(family: Family | None, n_classes: int, n_features: int) -> None:
+    """Check a family: few classes, and few features with a price for each."""
+    if family is None:
+        return
+    if not isinstance(family, tuple) or len(family) != 3:
+        raise InvalidCertificate("A family needs features, prices and a number.")
+    core, prices, most = family
+    _check_features("The features of a family", core, n_features)
+    if n_classes > LARGEST_FAMILY or len(core) > LARGEST_CORE:
+        raise InvalidCertificate("A family is too large to look at all of its sets.")
+    _check_floats("The prices of a family", prices, core.shape, DOUBLE)
+    if not _is_number(most) or most < 0 or (prices < 0).any():
+        raise InvalidCertificate("A family has a negative price or gain, or none.")
 
 
 def _check_cuts(step: Step, n_free: int) -> None:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
+from qpopt.verification.family_check import most_of_family
 from qpopt.verification.outward import TINY, lost, upper_sum
 
 if TYPE_CHECKING:
+    from qpopt.cuts.families import Family
     from qpopt.cuts.group_cuts import Group
     from qpopt.relaxations.step import Step
 
@@ -226,26 +228,33 @@ def _threshold_gains(
 
 def _add_group(M: Entries, instance: Instance, step: Step, m: int, group: Group) -> None:
     """Add what the distinct sets of some classes gain, with multipliers for either case."""
-    outside = _group_gains(instance, step, group.classes, group.thresholds, group.sigma)
-    within = outside
+    multipliers = group.thresholds, group.sigma, group.family
+    outside = within = _group_gains(instance, step, group.classes, *multipliers)
     if group.feature >= 0:
-        within = _group_gains(instance, step, group.classes, group.given, group.given_sigma)
+        multipliers = group.given, group.given_sigma, group.given_family
+        within = _group_gains(instance, step, group.classes, *multipliers)
     _add_parted(M, m, group.feature, within, outside, group.share)
 
 
 def _group_gains(
-    instance: Instance, step: Step, classes: tuple[int, ...], thresholds: Array, sigma: float
+    instance: Instance,
+    step: Step,
+    classes: tuple[int, ...],
+    thresholds: Array,
+    sigma: float,
+    family: Family | None,
 ) -> tuple[Sized, Sized]:
     """Return what distinct sets of some classes gain by every free feature, and at least.
 
     Of q classes, j may use a feature; every two of their sets have a feature in which they differ,
     so the number of shared features, counted once for every pair, is at most (k − 1)q(q − 1)/2.
     """
+    if family is not None:
+        return _family_gains(instance, step, classes, thresholds, family)
     k, q = instance.n_per_class, len(classes)
     excess = instance.A[list(classes)] - thresholds[:, None]
     falling = -np.sort(-excess, axis=0)
-    best = np.zeros(instance.n_features)
-    sums = np.zeros(instance.n_features)
+    best = sums = np.zeros(instance.n_features)
     for j in range(1, q + 1):
         sums = sums + falling[j - 1]
         best = np.maximum(best, sums - sigma * (j * (j - 1) / 2))
@@ -255,6 +264,20 @@ def _group_gains(
     least = k * thresholds.sum() + pairs + best[step.included].sum()
     least_size = k * np.abs(thresholds).sum() + pairs + sizes[step.included].sum()
     return Sized(best[step.free], sizes[step.free]), Sized(least, least_size)
+
+
+def _family_gains(
+    instance: Instance, step: Step, classes: tuple[int, ...], thresholds: Array, family: Family
+) -> tuple[Sized, Sized]:
+    """Return the same where all sets of a core are looked at; other features pay thresholds."""
+    k, rows = instance.n_per_class, instance.A[list(classes)]
+    excess = rows - thresholds[:, None]
+    gains, sizes = np.maximum(excess, 0.0).sum(axis=0), np.abs(excess).sum(axis=0)
+    gains[family.core] = sizes[family.core] = family.prices
+    most = most_of_family(rows, family, thresholds, k)
+    least = k * thresholds.sum() + most + gains[step.included].sum()
+    least_size = k * np.abs(thresholds).sum() + most + sizes[step.included].sum()
+    return Sized(gains[step.free], sizes[step.free]), Sized(least, least_size)
 
 
 def _subtract_multipliers(M: Entries, step: Step, m: int) -> None:

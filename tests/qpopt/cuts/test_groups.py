@@ -15,23 +15,9 @@ from qpopt.cuts.overlap import best_overlap, overlap_cut
 from qpopt.cuts.split_thresholds import SplitThresholds, class_columns
 from qpopt.kernels.auction import improve_multipliers
 from qpopt.problem.subproblem import subproblem
-from tests.brute_force import all_selections, best_class_sets
+from tests.brute_force import all_selections
 from tests.qpopt.cuts.fractional import noise
-
-
-def gain(instance, selection, classes):
-    few = Instance(
-        instance.A[list(classes)], instance.R, instance.b, instance.n_select, instance.n_per_class
-    )
-    sets = best_class_sets(few, selection)
-    return sum(few.A[c, list(members)].sum() for c, members in enumerate(sets))
-
-
-def matrix(sub, group):
-    groups = Groups(sub, class_columns(sub), [group])
-    result = np.zeros((sub.n_free, sub.n_free))
-    groups.add_to(result)
-    return result
+from tests.qpopt.cuts.together import gain, matrix
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(0, 1))
@@ -87,6 +73,20 @@ def test_a_split_is_exact_where_the_diagonal_says_little():
     exact = (gain(instance, first, (0, 1)) + gain(instance, second, (0, 1))) / 2
     assert exact == (9 + 6 + 3 + 3) / 2
     assert (matrix(sub, group) * X).sum() == pytest.approx(exact, abs=2e-3)
+
+
+def test_groups_that_have_become_the_same_are_one():
+    sub = subproblem(generate(12, 5, 5, 3, seed=1))
+    rng = np.random.default_rng(0)
+    X, splits = np.full((12, 12), 5 * 4 / (12 * 11)), SplitThresholds(sub)
+    np.fill_diagonal(X, 5 / 12)
+    otherwise = rng.normal(size=3)
+    nothing, position = np.zeros(0, dtype=np.int64), np.full(12, -1)
+    split = [Group((0, 1, 2), 0.2, otherwise, 1.0, i, rng.normal(size=3), 2.0) for i in (3, 7)]
+    same = [group.renumbered(position, nothing) for group in split]
+    groups = Groups(sub, class_columns(sub), same)
+    assert [group.share for group in groups.groups] == [0.4]
+    groups.update(X, splits.renew(X), splits, 0.3)
 
 
 def test_all_cuts_at_once_say_what_each_says():

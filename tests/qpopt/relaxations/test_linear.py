@@ -11,7 +11,9 @@ from qpopt import Instance
 from qpopt.control.limits import Clock
 from qpopt.cuts.overlap import best_overlap
 from qpopt.problem.subproblem import subproblem
-from qpopt.relaxations.linear import LinearRelaxation
+from qpopt.relaxations.linear import LinearParams, LinearRelaxation
+from qpopt.relaxations.step import Decided
+from qpopt.verification.step_bounds import step_bounds
 from tests.awkward import awkward_instances
 from tests.brute_force import all_selections, best_class_sets, brute_force, value
 
@@ -101,3 +103,23 @@ def test_clique_cuts_charge_redundancy():
             pass
     assert without.value().value == pytest.approx(1.0)
     assert with_cliques.value().value == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_families_tighten_the_bound_and_a_check_sees_why(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.uniform(0, 2, (1, 7)) + rng.uniform(0, 0.2, (5, 7))
+    instance = Instance(A, np.zeros((7, 7)), rng.normal(0, 0.05, 7), 4, 2)
+    best = brute_force(instance).objective
+    relaxations = []
+    for per_class in (0, 2):
+        params = LinearParams(families_per_class=per_class)
+        relaxations.append(LinearRelaxation(subproblem(instance), params=params))
+        while relaxations[-1].advance():
+            pass
+    without, found = (one.value().value for one in relaxations)
+    assert best - 1e-9 <= found < without - 1e-4
+    none = np.zeros(0, dtype=np.int64)
+    step = relaxations[1].step(Decided(none, none, np.zeros((0, 7))))
+    assert any(group.family is not None for group in step.groups)
+    assert best <= step_bounds(instance, step).value <= found + 1e-8

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,7 +14,11 @@ import pytest
 
 from qpopt import Instance, InvalidArgument, MissingSolver, Solution, SolverFailure, __version__
 from qpopt.selfcheck import watching
-from qpopt.selfcheck.checking import selfcheck
+from qpopt.selfcheck.cases import bundled
+from qpopt.selfcheck.checking import _Run, selfcheck
+from qpopt.selfcheck.faults import Fault, Finding
+from qpopt.selfcheck.judging import DISAGREED, Verdict
+from qpopt.selfcheck.pairs import Job, Pair
 from tests.qpopt.cli.command_line import run
 from tests.qpopt.selfcheck.plugins import install
 
@@ -130,7 +135,45 @@ def test_a_package_that_breaks_as_it_is_loaded_is_said(tmp_path, monkeypatch):
         selfcheck(["compact"])
 
 
-def test_ctrl_c_leaves_what_there_is_and_no_process(monkeypatch):
+def test_what_takes_long_between_two_jobs_is_not_blamed(tmp_path, monkeypatch):
+    """Where a machine is busy, loading a package takes longer than a case may."""
+    monkeypatch.setattr("qpopt.control.processes.sys.executable", "/bin/true")
+    watched = watching.Watched(tmp_path, {}, 1e6)
+    watched._process.wait()
+    steps = [["ready", 0], ["begin", 0], ["end", 0]]
+    patience = []
+    for n in range(1, 4):
+        text = "".join(json.dumps(step) + "\n" for step in steps[:n])
+        (tmp_path / "steps.jsonl").write_text(text)
+        watched._follow()
+        patience.append(watched._until - time.monotonic())
+    assert watched.ended == [0]
+    least = watching.START_SECONDS - 60
+    assert [seconds > least for seconds in patience] == [True, False, True]
+
+
+def test_who_breaks_down_between_two_jobs_is_told_by_the_next_one(tmp_path):
+    """And what is kept of it is that of the next one, not of the first."""
+    pair, other = Pair("search", "", False, {}), Pair("projected", "", True, {})
+    first, second = bundled(CASES)
+    checking = _Run(tmp_path, [first, second], 0, tmp_path / "kept", 1e6, None)
+    jobs = [Job(pair, first), Job(other, second)]
+    checking.verdicts[jobs[0]] = Verdict(first.name, "agreed")
+    (tmp_path / "0.answer.json").write_text("what the first one said")
+
+    class Gone:
+        job, log, folder = None, "", tmp_path
+
+    left = checking._go_on(jobs, Gone(), Finding(Fault.CRASH, "the process ended."))
+    assert left == []
+    assert checking.verdicts[jobs[1]].outcome == DISAGREED
+    assert "what the first one said" not in "".join(
+        file.read_text(errors="replace") for file in (tmp_path / "kept").rglob("*.json")
+    )
+
+
+def test_ctrl_c_leaves_what_there_is_and_no_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     started = []
 
     class Interrupted(watching.Watched):

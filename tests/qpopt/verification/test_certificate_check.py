@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import qpopt
 from qpopt import Certificate, InvalidCertificate, InvalidFile, bound, check_certificate
+from qpopt.cuts.families import Family
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.proofs.params import RootParams, Stage
@@ -195,6 +196,48 @@ def test_a_split_group_needs_its_feature_and_all_thresholds(proof, feature, give
     group = Group((0, 1), 1.0, np.ones(2), 0.0, feature, np.array(given), 0.0)
     with pytest.raises(InvalidCertificate, match=message):
         check_certificate(instance, forged(certificate, groups=[group]))
+
+
+@pytest.mark.parametrize(
+    ("core", "prices", "most", "message"),
+    [
+        ([0, 0], [1.0, 1.0], 0.0, "twice"),
+        ([0, 99], [1.0, 1.0], 0.0, "does not exist"),
+        ([0, 1], [1.0], 0.0, "shape"),
+        ([0], [-1.0], 0.0, "negative"),
+        ([0], [1.0], -1.0, "negative"),
+        ([0], [np.nan], 0.0, "finite"),
+        ([0], [1.0], np.inf, "negative"),
+        (list(range(4)) * 5, [1.0] * 20, 0.0, "twice"),
+    ],
+)
+def test_families_must_be_small_and_complete(proof, core, prices, most, message):
+    instance, certificate = proof
+    family = Family(np.array(core, dtype=np.int64), np.array(prices), most)
+    for sides in ((family, None), (None, family)):
+        group = Group((0, 1), 1.0, np.ones(2), 0.0, 0, np.ones(2), 0.0, *sides)
+        with pytest.raises(InvalidCertificate, match=message):
+            check_certificate(instance, forged(certificate, groups=[group]))
+
+
+@pytest.mark.parametrize("family", [5, (), (1, 2), [np.zeros(0, dtype=np.int64), np.zeros(0), 0.0]])
+def test_what_is_no_family_is_refused(proof, family):
+    instance, certificate = proof
+    group = Group((0, 1), 1.0, np.ones(2), 0.0, family=family)
+    with pytest.raises(InvalidCertificate, match="A family needs"):
+        check_certificate(instance, forged(certificate, groups=[group]))
+
+
+def test_families_are_saved_as_they_are(proof, tmp_path):
+    _, certificate = proof
+    family = Family(np.array([0, 2]), np.array([0.25, 1.5]), 0.125)
+    group = Group((0, 1), 0.5, np.ones(2), 0.0, 0, np.zeros(2), 2.0, None, family)
+    forged(certificate, groups=[group]).save(tmp_path / "one.npz")
+    (again,) = Certificate.load(tmp_path / "one.npz").steps[0].groups
+    assert again.family is None
+    assert again.given_family.core.tolist() == [0, 2]
+    assert again.given_family.prices.tolist() == [0.25, 1.5]
+    assert again.given_family.most == 0.125
 
 
 def test_all_features_selected_must_really_be_all(toy):

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qpopt.cuts.families import Family
 from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
@@ -50,7 +51,13 @@ def wild_steps(draw, instance):
         feature, given = int(rng.integers(-1, n)), wild * rng.normal(size=2)
         sigma, given_sigma = (wild * rng.random(2)).tolist()
         otherwise = wild * rng.normal(size=2)
-        groups = [Group((0, 1), share, otherwise, sigma, feature, given, given_sigma)]
+        families = [None, None]
+        for side in range(2):
+            if rng.random() < 0.5:
+                core = np.sort(rng.permutation(instance.n_features)[: rng.integers(0, 5)])
+                most = wild * rng.random() * float(rng.integers(2))
+                families[side] = Family(core, wild * rng.random(len(core)), most)
+        groups = [Group((0, 1), share, otherwise, sigma, feature, given, given_sigma, *families)]
     order = rng.permutation(n).tolist()
     cuts = [QuadricCut(1, tuple(order[:2]), tuple(order[2:4])), QuadricCut(-3, (order[0],), ())]
     nothing = np.zeros(0, dtype=np.int64)
