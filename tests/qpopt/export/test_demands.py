@@ -4,7 +4,7 @@ import pytest
 
 from qpopt import Average, generate
 from tests.demanded import best_demanded
-from tests.qpopt.export.test_write import (
+from tests.qpopt.export.readers import (
     needs_scip,
     read_by_highs,
     read_by_pyqplib,
