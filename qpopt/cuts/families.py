@@ -77,7 +77,8 @@ def family_of(
     tuple
         The family, and as bits the features used and the set of every class.
     """
-    value, used, sets = best_use(rows - thresholds[:, None], prices, k, most_parts)
+    gains = np.ascontiguousarray(rows - thresholds[:, None])
+    value, used, sets = best_use(gains, prices, k, most_parts)
     size = float(np.abs(rows).max() + np.abs(thresholds).max()) * rows.size + float(prices.sum())
     return Family(core, prices, value + ROUNDING * size), int(used), sets
 

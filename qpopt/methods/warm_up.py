@@ -8,6 +8,9 @@ import numpy as np
 
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
+from qpopt.kernels.auction import improve_multipliers
+from qpopt.kernels.families.used_sets import best_use
+from qpopt.problem.assigning.alike import alike_sets
 from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import subproblem
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
@@ -30,3 +33,15 @@ def compile_loops() -> None:
     semidefinite = SemidefiniteRelaxation(subproblem(instance))
     for _ in range(semidefinite.params.rounds_per_cuts + 1):
         semidefinite.round(1)
+    # These cuts come later than the first rounds.
+    rows, thresholds = np.ascontiguousarray(instance.A[:2, :6]), np.zeros(2)
+    improve_multipliers(rows, np.full(6, 0.5), 2, thresholds, 0.1, 1.0, 1)
+    best_use(rows - thresholds[:, None], np.full(6, 0.5), 2, 1)
+
+
+@cache
+def compile_demands() -> None:
+    """Compile what assignments under demands need besides."""
+    A = np.random.default_rng(0).random((4, 8))
+    instance = Instance(A, np.zeros((8, 8)), np.zeros(8), 6, 2, pairs=[(0, 1)], max_shared=1)
+    alike_sets(instance, np.arange(6), np.full(4, 2, dtype=np.int64))

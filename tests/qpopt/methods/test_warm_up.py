@@ -1,5 +1,8 @@
+import subprocess
+
 import pytest
 
+from qpopt.control.processes import command
 from qpopt.methods import warm_up
 
 
@@ -10,3 +13,11 @@ def test_ctrl_c_is_passed_on(monkeypatch):
     monkeypatch.setattr(warm_up, "search", interrupted)
     with pytest.raises(KeyboardInterrupt):
         warm_up.compile_loops.__wrapped__()
+
+
+def test_no_solve_compiles_anything_of_its_own():
+    """It would take from the time limit, where that is short all of it."""
+    done = subprocess.run(
+        command("tests.qpopt.methods.compiling"), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
