@@ -21,6 +21,9 @@ from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_
 from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import feature_meaning
 
+MOST_PAIRS = 200
+"""Pairs of classes that differ in one feature and are listed; of the others the number is said."""
+
 
 def contents(
     gallery: Evidence,
@@ -59,6 +62,13 @@ def contents(
             samples.append(evidence.samples[index])
         return numbers[key]
 
+    # What lists show first stands together, so that a list loads few parts.
+    for places in gallery.of_feature:
+        for i in places:
+            number(gallery, i)
+    for places in gallery.of_class:
+        for i in places[:1]:
+            number(gallery, i)
     means = gallery.class_means
     data = {
         "classes": _classes(gallery, decisions, number),
@@ -79,6 +89,7 @@ def contents(
         "confusions": _confusions(decisions),
         "twins": [[*row["classes"], row["part"]] for row in twins],
         **_map(gallery),
+        "map_rows": params.map_rows,
         **levels.to_dict(),
     }
     return {**data, **drawn(samples, gallery, max_bytes - len(json.dumps(data)), params)}
@@ -185,8 +196,9 @@ def _confusions(decisions: Evidence) -> list[list[int]]:
 def _map(gallery: Evidence) -> dict[str, Any]:
     found = neighbours_of(gallery.names, gallery.assignment)
     return {
-        "pairs": [list(pair) for pair in found.pairs],
-        "tree": [[int(a), int(b), _rounded(height)] for a, b, height, _ in found.tree.tolist()],
+        "pairs": [list(pair) for pair in found.pairs[:MOST_PAIRS]],
+        "n_pairs": len(found.pairs),
+        "tree": [[int(a), int(b), _rounded(h), int(n)] for a, b, h, n in found.tree.tolist()],
         "class_order": list(found.class_order),
         "feature_order": list(found.feature_order),
     }

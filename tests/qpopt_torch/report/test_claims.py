@@ -20,6 +20,7 @@ from qpopt_torch import (
     train_adapter,
 )
 from qpopt_torch.metrics.alignment import birds_of
+from qpopt_torch.report.encoding import PageParams
 from tests.qpopt_torch.readable import small_loader, small_sparse
 from tests.qpopt_torch.report.claims.every_page import every_claim
 from tests.qpopt_torch.report.claims.truth import Truth
@@ -129,6 +130,25 @@ def test_every_claim_on_models_of_any_size(claims_of, seed, n_classes, n_select,
     network, loader, train_loader = table(n_classes, n_select + 2, 3 * n_classes, seed)
     sparse = classifier(network, train_loader, n_select, size, seed)
     assert claims_of(sparse, loader, train_loader if trained else None).false == []
+
+
+def test_every_claim_of_a_folder_with_groups(browser, tmp_path):
+    """The same pages, loaded in parts, with a map that draws groups of classes."""
+    sparse, loader, train_loader = forty_classes()
+    path = sparse.report(
+        tmp_path / "report",
+        loader,
+        train_loader=train_loader,
+        layout="folder",
+        params=PageParams(map_rows=30),
+        progress=False,
+    )
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    claims = every_claim(page, Truth(sparse, loader, train_loader), most=12)
+    page.close()
+    assert claims.false == []
+    assert claims.n_checked > 2000
 
 
 def test_the_checker_finds_what_is_false(open_page, tmp_path):
