@@ -68,7 +68,7 @@ class PageParams:
             )
 
 
-def in_layout(params: Any, layout: str) -> Any:
+def in_layout(params: Any, layout: Any) -> Any:
     """Return how the room in a page is spent, with a layout other than one file."""
     if layout == "file" or not isinstance(params, PageParams | None):
         return params  # what is no PageParams, the report refuses

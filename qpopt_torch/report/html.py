@@ -188,9 +188,10 @@ def described(
         fallen = deletion_test(model, loader, params.n_deletion, progress=progress)
         collection.metrics["deletion"] = OwnDrop(fallen)
     metrics = collection.compute(from_training=train_loader is not None)
-    levels = LevelPage(model, decisions)
     gallery = gallery or decisions
-    twins = twin_rows(meaning, gallery)
+    plain = gallery.weighing is None
+    levels = LevelPage(model, decisions) if plain else None
+    twins = twin_rows(meaning, gallery) if plain else []
     values = {
         "title": title,
         "metrics": metric_rows(metrics, dense),
@@ -204,10 +205,9 @@ def described(
         "settings": setting_rows(model, settings),
         "truth": meaning_rows(meaning),
         "twins": twins,
-        "levels": levels.rows(),
-        "level_samples": levels.shares.n_samples,
-        "level_calibrated": levels.calibrated,
-        "sets": levels.coverage(decisions),
+        "plain": plain,
+        "levels": levels,
+        "sets": None if levels is None else levels.coverage(decisions),
         "data": contents(gallery, decisions, max_bytes, params, levels, meaning, twins),
         "trace": trace_points(model),
     }

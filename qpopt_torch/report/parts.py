@@ -39,8 +39,10 @@ def divided(
         if "image" in rest:
             rest["image"] = images[rest["image"]]
         later.append(rest)
-    parts = [{"samples": later[i : i + PER_PART]} for i in range(0, len(later), PER_PART)]
-    for kind in ("wrong", "right"):
+    parts: list[dict[str, Any]] = [
+        {"samples": later[i : i + PER_PART]} for i in range(0, len(later), PER_PART)
+    ]
+    for kind in (each for each in ("wrong", "right") if each in data):
         whole[kind] = []
         for place, entry in enumerate(data[kind]):
             if place % PER_PART == 0:

@@ -35,6 +35,8 @@ TABS = {
     "decisions": "Decisions",
     "map": "Class map",
 }
+WITHOUT_SUMS = ("overview", "classes", "features")
+"""The sections that do not rest on features being plainly added up."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ def rendered(
         raise QpoptError("The report needs jinja2: pip install jinja2.") from error
 
     if inside is None:
-        data, parts = divided(values["data"])
-        values, inside = {**values, "data": data}, [as_json(part) for part in parts]
+        data, later = divided(values["data"])
+        values, inside = {**values, "data": data}, [as_json(part) for part in later]
     folder = files("qpopt_torch.report") / "page"
 
     def asset(name: str) -> str:
@@ -87,7 +89,7 @@ def rendered(
 
     style = asset("style.css")
     parts = [asset(f"{name}.js") for name in SCRIPTS]
-    tabs = dict(TABS)
+    tabs = {key: name for key, name in TABS.items() if values["plain"] or key in WITHOUT_SUMS}
     if addition is not None:
         style += addition.style
         parts.insert(-1, addition.script)  # before the router, which shows the page

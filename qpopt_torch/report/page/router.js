@@ -23,7 +23,7 @@ function viewFor(parts) {
     if (place !== null) return ["decisions", () => decisionView(rest[0], place)];
   }
   if (name === "map") {
-    const node = number(rest[0], DATA.classes.length + DATA.tree.length);
+    const node = number(rest[0], DATA.classes.length + (DATA.tree || []).length);
     return ["map", node === null ? mapView : () => mapView(node, number(rest[1], DATA.classes.length))];
   }
   if (Object.hasOwn(extraViews, name)) return [name, extraViews[name]];
@@ -41,7 +41,7 @@ const kept = new Map();
 
 function show(isFirst) {
   const parts = location.hash.replace(/^#\//, "").split("/");
-  const [tab, view] = viewFor(parts);
+  const [tab, view] = [viewFor(parts)].map((found) => (panel(found[0]) ? found : ["overview", null]))[0];
   for (const button of tabs) {
     const chosen = button.dataset.tab === tab;
     button.setAttribute("aria-selected", String(chosen));

@@ -39,7 +39,10 @@ def joined(data, parts):
         {**dict(zip(names, first, strict=True)), **rest}
         for first, rest in zip(data["samples"], later, strict=True)
     ]
-    whole["images"] = [sample["image"] for sample in whole["samples"] if "image" in sample]
+    shown = [sample for sample in whole["samples"] if "image" in sample]
+    whole["images"] = [sample["image"] for sample in shown]
+    for place, sample in enumerate(shown):
+        sample["image"] = place
     for part in parts:
         for kind, place, details in part.get("decisions", ()):
             whole[kind][place] |= details
