@@ -112,14 +112,15 @@ def change_to(
         Tells which values features reach; without it, nothing is said of that.
     """
     logits = assignment @ sample.values
-    shown = np.array([add_up(sample.values[row])[0] for row in assignment])
     differs = assignment != assignment[rival]
     # The predicted class is ahead even where rounding lets the rival draw level.
     ahead = logits >= logits[rival]
     ahead[sample.prediction], ahead[rival] = True, False
     helps = differs[ahead]
     behind = np.maximum(logits[ahead] - logits[rival], 0.0)
-    behind_shown = np.maximum(shown[ahead] - shown[rival], 0)
+    rows = [*assignment[ahead], assignment[rival]]
+    shown = np.array([add_up(sample.values[row])[0] for row in rows])
+    behind_shown = np.maximum(shown[:-1] - shown[-1], 0)
 
     def move(column: int, by: float, hundredths: float) -> Move:
         sign = 1 if assignment[rival, column] else -1
