@@ -86,10 +86,10 @@ def overview(claims):
     with_maps = bool(claims.data["grid"])
     patterns = {
         r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
-        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serve no more than one)?\. "
+        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serves? no more than one)?\. "
         rf"{PERCENT} of ([\d,]+) samples are recognised(?:; by the dense model {PERCENT})?\.": lede,
         r"Little is shared: a feature serves ([\d.]+) classes on average(?:, and (\d+) of (\d+) "
-        r"serve no more than one)?\. (?:Set n_select|With so few classes).*": advice,
+        r"serves? no more than one)?\. (?:Set n_select|With so few classes).*": advice,
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
         r"The score of a class is the sum of the values of its features, nothing else\. A value "
