@@ -33,6 +33,7 @@ def overview(claims):
         known = truth.birds.attributes.astype(bool)
         shown = truth.shown
         of_model |= explained.local_alignment(shown.z, shown.y, known, truth.uses)
+    of_model |= asked(truth)
     n_samples = len(truth.decided.y)
 
     def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
@@ -145,6 +146,18 @@ def measured(weights, decided, shown, birds=None):
         found["Part alignment"] = 100 * float((best >= 0.95).mean())
         found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
         found["Structural Grounding"] = measures.grounding(weights, attributes)
+    return found
+
+
+def asked(truth):
+    """The metrics that were asked for besides, by their titles."""
+    found, given = {}, truth.asked
+    if "masks" in given:
+        found |= explained.on_the_object(truth.decided, truth.uses, given["masks"])
+    if "similarity" in given:
+        found["Structural Grounding"] = measures.agreement(truth.uses, given["similarity"])
+    if "n_deletion" in given:
+        found["Deletion"] = explained.deletion(truth, given["n_deletion"])
     return found
 
 
