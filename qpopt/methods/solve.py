@@ -217,7 +217,7 @@ def checked_start(
         features = np.sort(given)
         reason = misfit(instance, features)
         if assignment is None and not reason:
-            sets: validation.Assigned = assign(instance.A, features, instance.n_per_class)
+            sets: validation.Assigned = _assigned(instance, features)
         elif not reason:
             sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
             sets = sets[:, np.argsort(given)]
