@@ -203,6 +203,7 @@ def _wrong_solve(
         return
     if solution.status == "infeasible":
         yield f"{who}: infeasible, but the optimum is {best!r}"
+        return
     objective = -np.inf if solution.objective is None else solution.objective
     rounding = _rounding(instance)
     if objective > best + rounding:
