@@ -34,7 +34,8 @@ READ = """async (views) => {
   const read = (panel) => {
     const all = (q, n = panel) => [...n.querySelectorAll(q)];
     const texts = (q, n = panel) => all(q, n).map((e) => e.textContent);
-    const bare = (e) => { const copy = e.cloneNode(true); all("small", copy).forEach((s) => s.before(" | ")); return copy.textContent; };
+    // A picture may be of words or numbers, which are not said of the model.
+    const bare = (e) => { const copy = e.cloneNode(true); all(".picture", copy).forEach((s) => s.remove()); all("small", copy).forEach((s) => s.before(" | ")); return copy.textContent; };
     return {
       heading: panel.querySelector("h2").textContent,
       titles: texts("h3"),
