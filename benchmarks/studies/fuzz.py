@@ -110,7 +110,9 @@ def _compared_with_demands(rng: np.random.Generator) -> Tally:
     try:
         instance = given.instance()
     except InfeasibleInstance as error:
-        told = () if best is None else (f"optimum {best!r}: refused: {error}",)
+        told: tuple[str, ...] = ()
+        if best is not None:
+            told = (f"optimum {best!r}: refused: {error}",)
         return Tally(1, 0, 0, told, 1, 1)
     optimum = -np.inf if best is None else best
     runs = [
