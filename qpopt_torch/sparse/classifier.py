@@ -233,8 +233,12 @@ class SparseClassifier(Calibrated, nn.Module):
             raise ModelError("Two features would have the same name; give each its own.")
         self.feature_names = kept
 
-    def forward(self, *inputs: Any, **named: Any) -> Tensor:
-        """Return the logits, N × classes, of inputs as the network takes them."""
+    def forward(self, x: Any = None, *more: Any, **named: Any) -> Tensor:
+        """Return the logits, N × classes, of inputs as the network takes them.
+
+        The first one has a name, since exporters ask for it; without it there are named ones alone.
+        """
+        inputs = (*more,) if x is None else (x, *more)
         return logits_of(self.network(*inputs, **named), self.head.output)
 
     def features(self, *inputs: Any, **named: Any) -> Features:
