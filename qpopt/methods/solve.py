@@ -18,7 +18,7 @@ from qpopt.io.json_values import plain
 from qpopt.methods.base import Options
 from qpopt.methods.conflict import conflict
 from qpopt.methods.registry import find_method
-from qpopt.methods.warm_up import compile_demands, compile_loops
+from qpopt.methods.warm_up import get_ready
 from qpopt.problem import validation
 from qpopt.problem.assigning.best import best_found
 from qpopt.problem.assigning.ideal import alike_pairs, ideal_sets, idealised_instance
@@ -130,10 +130,8 @@ def solve(
     engine = None
     if chosen.sizes is not None:
         engine = choose(solver, chosen.sizes(scaling.instance), chosen.preference)
-    compile_loops()
-    if instance.demands:
-        compile_demands()
     with following(progress) as on_event:
+        get_ready(instance, on_event)
         incumbent = Incumbent(
             scaling.instance,
             limits,

@@ -119,8 +119,13 @@ def test_the_dense_form_gives_the_same_logits():
 )
 def test_explanations_refuse_what_is_no_plain_sum(assignment, why):
     sparse, _, loader = built(assignment)
-    with pytest.raises(ModelError, match=f"add features up.*{why}"):
-        qpopt_torch.explain.gather(sparse, loader, progress=False)
+    evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
+    for explain in (
+        lambda: qpopt_torch.explain.explain_decision(sparse, loader[0][0][0]),
+        lambda: qpopt_torch.explain.explain_class(evidence, 0),
+    ):
+        with pytest.raises(ModelError, match=f"adds? features up.*{why}"):
+            explain()
 
 
 def test_without_the_bias_uneven_classes_are_explained():
