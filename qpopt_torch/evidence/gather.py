@@ -17,13 +17,14 @@ from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.unpacking import unpacked
-from qpopt_torch.errors import shown
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage, heat_limits
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.showing import Show, checked_show, show_of
 from qpopt_torch.evidence.top_samples import TopSamples
+from qpopt_torch.evidence.weighing import Weighing
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
@@ -77,6 +78,8 @@ class Evidence:
         The wrong decisions with the largest lead over the true class, and right ones by chance.
     floors
         The least value that the network can give a feature, as after ReLU; -inf if there is none.
+    weighing
+        How the model weighs its features; None where it plainly adds them up.
     """
 
     names: Names
@@ -90,6 +93,7 @@ class Evidence:
     wrong: tuple[int, ...]
     right: tuple[int, ...]
     floors: NDArray[np.float64]
+    weighing: Weighing | None = None
 
     def __repr__(self) -> str:
         n_classes, n_select = self.assignment.shape
@@ -128,11 +132,6 @@ class Evidence:
 def standard_units(model: SparseClassifier, seen: Features) -> NDArray[np.float64]:
     """Return the selected features of a batch in standard units."""
     return model.sparse_head.normalise(seen.features.detach().double()).cpu().numpy()
-
-
-def columns_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Return where a mask of features is true."""
-    return tuple(np.flatnonzero(mask).tolist())
 
 
 def gather(
@@ -211,10 +210,12 @@ def gather(
     return evidence
 
 
-def require_evidence(evidence: Any, name: str) -> None:
-    """Raise unless a function of this name was given what `gather` returns."""
+def require_evidence(evidence: Any, name: str, *, sums: bool = True) -> None:
+    """Raise unless a function was given what `gather` returns, of a model that adds up."""
     if not isinstance(evidence, Evidence):
         raise InvalidArgument(f"{name} takes what gather returns, not {shown(evidence)}.")
+    if sums and evidence.weighing is not None:
+        raise ModelError(f"{name} adds features up, but this model {evidence.weighing.why}.")
 
 
 def _check(params: Any, **collections: Any) -> None:
@@ -228,7 +229,8 @@ def _check(params: Any, **collections: Any) -> None:
 
 class _Gathering:
     def __init__(self, model: SparseClassifier, params: EvidenceParams, show: Show | None) -> None:
-        self.model, self.assignment, self.show = model, model.assignment, show
+        self.model, self.weighing, self.show = model, Weighing.of(model.sparse_head), show
+        self.assignment = model.assignment if self.weighing is None else model.assignment != 0
         self.by_class = TopSamples(params.per_class)
         self.by_feature = TopSamples(params.per_feature, params.per_feature_and_class)
         self.decisions = TopSamples(params.n_decisions)
@@ -243,7 +245,8 @@ class _Gathering:
     def add(self, x: Batch, labels: Tensor, seen: Features) -> None:
         first, self.n_seen = self.n_seen, self.n_seen + len(labels)
         values = standard_units(self.model, seen)
-        logits = values @ self.assignment.T
+        sums = values @ self.assignment.T
+        logits = sums if self.weighing is None else self.weighing.logits(values)
         predictions = seen.logits.argmax(1).cpu()
         self.labels.append(labels)
         self.predictions.append(predictions)
@@ -290,4 +293,5 @@ class _Gathering:
             self.decisions.of(WRONG),
             self.decisions.of(RIGHT),
             self.floors.values(),
+            self.weighing,
         )

@@ -31,7 +31,7 @@ class Names:
     Raises
     ------
     ModelError
-        If the names do not fit, or the model weighs features: whatever is explained adds them up.
+        If the names do not fit.
     """
 
     def __init__(
@@ -41,11 +41,6 @@ class Names:
         loader: Iterable[Any] | None = None,
     ) -> None:
         require_sparse(model, "An explanation")
-        if not model.sparse_head.adds_up:
-            raise ModelError(
-                f"Explanations and reports add features up, but this model {_other(model)}; "
-                "evaluate measures it."
-            )
         n_classes = model.head.n_classes
         known = known_class_names(model.network, loader, n_classes)
         candidates: tuple[Any, ...] = (class_names, model.class_names, known, range(n_classes))
@@ -74,12 +69,3 @@ class Names:
             return self.selection.index(int(d))
         known = ", ".join(map(str, self.selection))
         raise ModelError(f"Feature {shown(d)} is not selected; the selected features are {known}.")
-
-
-def _other(model: SparseClassifier) -> str:
-    """Say why the logits of a model are not plain sums of features."""
-    if (model.assignment < 0).any():
-        return "has features that must be absent (negative)"
-    if model.sparse_head.class_bias is not None:
-        return "adds a class bias, as budgets differ (head={'class_bias': 0} leaves it out)"
-    return "weighs them"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from qpopt_torch.errors import ModelError
-from qpopt_torch.evidence.gather import Evidence, columns_in, require_evidence
+from qpopt_torch.evidence.gather import Evidence, require_evidence
+from qpopt_torch.evidence.sample import columns_in
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import draw_feature, plain, subplots
 

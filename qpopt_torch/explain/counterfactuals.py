@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qpopt_torch.evidence.gather import Evidence, columns_in
-from qpopt_torch.evidence.sample import Sample
+from qpopt_torch.evidence.gather import Evidence
+from qpopt_torch.evidence.sample import Sample, columns_in
 from qpopt_torch.explain.rounding import add_up
 
 LISTED = 5

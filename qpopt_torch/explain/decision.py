@@ -15,6 +15,7 @@ from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.showing import Show, checked_show
+from qpopt_torch.evidence.weighing import require_sums
 from qpopt_torch.explain import decision_terms as terms
 from qpopt_torch.explain.counterfactuals import Change, Move, Reach, change_to
 from qpopt_torch.explain.explanation import Explanation
@@ -242,6 +243,7 @@ def explain_decision(
     True
     """
     require_sparse(model, "explain_decision")
+    require_sums(model.sparse_head)
     terms.check_arguments(evidence, label, model.head.n_classes, n_rivals)
     names = Names(model, class_names) if evidence is None else evidence.names
     batch, seen = look(model, x)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from qpopt import InvalidArgument
 from qpopt_torch.data.class_names import class_number
 from qpopt_torch.errors import shown
-from qpopt_torch.evidence.gather import columns_in, require_evidence
-from qpopt_torch.evidence.sample import Sample
+from qpopt_torch.evidence.gather import require_evidence
+from qpopt_torch.evidence.sample import Sample, columns_in
 from qpopt_torch.explain.rounding import add_up
 
 VISIBLE = 0.01

@@ -158,7 +158,7 @@ def explain_feature(evidence: Evidence, d: int | str) -> FeatureExplanation:
     >>> sum(told.distribution.users) + sum(told.distribution.others)
     8
     """
-    require_evidence(evidence, "explain_feature")
+    require_evidence(evidence, "explain_feature", sums=False)
     column = evidence.names.feature_column(d)
     users = np.flatnonzero(evidence.assignment[:, column])
     means = np.nan_to_num(evidence.class_means[users, column], nan=-np.inf)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
 from scipy.spatial.distance import pdist
 
-from qpopt_torch.evidence.gather import columns_in
+from qpopt_torch.errors import require_sparse
 from qpopt_torch.evidence.names import Names
+from qpopt_torch.evidence.sample import columns_in
+from qpopt_torch.evidence.weighing import require_sums
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.plotting import ACCENT, plain, subplots
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -151,6 +153,8 @@ def explain_neighbours(
     >>> told.tree.shape
     (3, 4)
     """
+    require_sparse(model, "explain_neighbours")
+    require_sums(model.sparse_head)
     return neighbours_of(Names(model, class_names), model.assignment)
 
 

@@ -17,6 +17,7 @@ from qpopt_torch.explain.decision import Decision, decision_on
 from qpopt_torch.explain.decision_terms import Sum, sum_of
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
+from qpopt_torch.explain.rounding import add_up
 from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
 from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import feature_meaning
@@ -27,7 +28,7 @@ def contents(
     decisions: Evidence,
     max_bytes: int,
     params: PageParams,
-    levels: LevelPage,
+    levels: LevelPage | None,
     meaning: Meaning | None = None,
     twins: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def contents(
     max_bytes, params
         Size that the page should not exceed, and how it is spent.
     levels
-        Levels and sets of the decisions.
+        Levels and sets of the decisions; without it no decision is shown.
     meaning
         What the features mean, where it is known.
     twins
@@ -65,23 +66,38 @@ def contents(
         "features": _features(gallery, number, meaning),
         "assignment": [np.flatnonzero(row).tolist() for row in gallery.assignment],
         "means": [[_rounded(value) for value in row] for row in means],
-        **{
-            kind: [
-                {
-                    "sample": number(decisions, i),
-                    **described_decision(decisions.samples[i], gallery),
-                    **levels.of_decision(decisions.samples[i]),
-                }
-                for i in members
-            ]
-            for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
-        },
         "confusions": _confusions(decisions),
         "twins": [[*row["classes"], row["part"]] for row in twins],
-        **_map(gallery),
-        **levels.to_dict(),
+        **({} if levels is None else _decisions(gallery, decisions, levels, number)),
+        **_weights(gallery),
     }
     return {**data, **drawn(samples, gallery, max_bytes - len(json.dumps(data)), params)}
+
+
+def _decisions(
+    gallery: Evidence, decisions: Evidence, levels: LevelPage, number: Any
+) -> dict[str, Any]:
+    """Return decisions and what compares classes: all that rests on plain sums."""
+    shown = {
+        kind: [
+            {
+                "sample": number(decisions, i),
+                **described_decision(decisions.samples[i], gallery),
+                **levels.of_decision(decisions.samples[i]),
+            }
+            for i in members
+        ]
+        for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
+    }
+    return {**shown, **_map(gallery), **levels.to_dict()}
+
+
+def _weights(gallery: Evidence) -> dict[str, Any]:
+    """Return the weights of every class for its features; nothing where they are added up."""
+    if (found := gallery.weighing) is None:
+        return {}
+    used = zip(found.weights, gallery.assignment, strict=True)
+    return {"weights": [[_rounded(w, 3) for w in row[own]] for row, own in used]}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -94,10 +110,7 @@ def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[s
             "n": int(counts[c]),
             "right": int(hits[c]),
             "samples": [number(gallery, i) for i in gallery.of_class[c]],
-            "sums": [
-                _shown(sum_of(gallery.samples[i], gallery.assignment, c))
-                for i in gallery.of_class[c]
-            ],
+            "sums": [_summed(gallery, gallery.samples[i], c) for i in gallery.of_class[c]],
         }
         for c, name in enumerate(gallery.names.classes)
     ]
@@ -150,6 +163,14 @@ def described_decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
         entry["feature"], entry["fired"] = wrong.column, wrong.fired
         entry["usual"] = _rounded(wrong.usual)
     return entry
+
+
+def _summed(gallery: Evidence, sample: Sample, c: int) -> list[Any]:
+    """Return the logit of a class and its terms; where it weighs features, its constant last."""
+    if gallery.weighing is None:
+        return _shown(sum_of(sample, gallery.assignment, c))
+    logit, terms = add_up(gallery.weighing.terms(sample.values, c))
+    return [logit / 100, [term / 100 for term in terms]]
 
 
 def _shown(total: Sum) -> list[Any]:

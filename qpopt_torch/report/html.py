@@ -59,6 +59,8 @@ TABS = {
     "decisions": "Decisions",
     "map": "Class map",
 }
+WITHOUT_SUMS = ("overview", "classes", "features")
+"""The sections that do not rest on features being plainly added up."""
 
 
 def write_report(
@@ -202,9 +204,10 @@ def described(
         fallen = deletion_test(model, loader, params.n_deletion, progress=progress)
         collection.metrics["deletion"] = OwnDrop(fallen)
     metrics = collection.compute(from_training=train_loader is not None)
-    levels = LevelPage(model, decisions)
     gallery = gallery or decisions
-    twins = twin_rows(meaning, gallery)
+    plain = gallery.weighing is None
+    levels = LevelPage(model, decisions) if plain else None
+    twins = twin_rows(meaning, gallery) if plain else []
     values = {
         "title": title,
         "metrics": metric_rows(metrics, dense),
@@ -218,10 +221,9 @@ def described(
         "settings": setting_rows(model, settings),
         "truth": meaning_rows(meaning),
         "twins": twins,
-        "levels": levels.rows(),
-        "level_samples": levels.shares.n_samples,
-        "level_calibrated": levels.calibrated,
-        "sets": levels.coverage(decisions),
+        "plain": plain,
+        "levels": levels,
+        "sets": None if levels is None else levels.coverage(decisions),
         "data": contents(gallery, decisions, max_bytes, params, levels, meaning, twins),
         "trace": trace_points(model),
     }
@@ -262,7 +264,7 @@ def rendered(values: Mapping[str, Any], addition: Addition | None = None) -> str
 
     style = asset("style.css")
     parts = [asset(f"{name}.js") for name in SCRIPTS]
-    tabs = dict(TABS)
+    tabs = {key: name for key, name in TABS.items() if values["plain"] or key in WITHOUT_SUMS}
     if addition is not None:
         style += addition.style
         parts.insert(-1, addition.script)  # before the router, which shows the page

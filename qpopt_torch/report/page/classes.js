@@ -25,30 +25,32 @@ function classesView() {
 }
 
 function classView(c) {
-  const entry = DATA.classes[c], columns = DATA.assignment[c];
-  const heading = columns.map((j) => h("th", { scope: "col" }, featureLink(j)));
+  const entry = DATA.classes[c], columns = DATA.assignment[c], weights = DATA.weights ? DATA.weights[c] : null;
+  const heading = columns.map((j, i) => h("th", { scope: "col" }, featureLink(j), weights ? h("span", { class: "note" }, ` × ${signed(weights[i], 3)}`) : null));
+  if (weights) heading.push(h("th", { scope: "col" }, "Constant"));
   const rows = entry.samples.map((id, row) => h("tr", null,
     h("td", null, tile(id, null, "score ", h("b", null, signed(entry.sums[row][0])))),
-    columns.map((j, i) => h("td", null, valueTile(id, j, entry.sums[row][1][i])))));
-  const near = sharedWith(c).slice(0, 6);
+    columns.map((j, i) => h("td", null, valueTile(id, j, entry.sums[row][1][i]))),
+    weights ? h("td", null, h("b", { class: "value" }, signed(entry.sums[row][1][columns.length]))) : null));
+  const near = weights ? [] : sharedWith(c).slice(0, 6);
   const confused = DATA.confusions.filter(([label]) => label === c).slice(0, 8);
   return [
     h("a", { class: "back", href: "#/classes" }, "← All classes"),
     h("h2", { tabindex: -1 }, entry.name),
     h("p", { class: "lede" }, entry.n ? `${entry.right} of ${entry.n} samples recognised. ` : "",
-      `Its score is the sum of ${plural(columns.length, "feature")}.`),
+      `Its score is the sum of ${plural(columns.length, "feature")}${weights ? ", each times its weight, and a constant" : ""}.`),
     rows.length ? [h("h3", null, "What the model sees in it"), mapless(), scrolling("Samples and heat maps of the features",
       h("table", { class: "grid" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, "Highest scores"), heading)), h("tbody", null, rows)))] : null,
     h("h3", null, "Its features"),
     h("ul", { class: "parts" }, columns.map((j) => classPart(c, j))),
-    h("h3", null, "Nearest classes"),
-    near.length ? h("table", { class: "plain" },
+    weights ? null : h("h3", null, "Nearest classes"),
+    weights ? null : near.length ? h("table", { class: "plain" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col" }, "Shared"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Contrast")))),
       h("tbody", null, near.map(({ other, shared }) => h("tr", null, h("th", { scope: "row" }, classLink(other)),
         h("td", { class: "few" }, `${shared} of ${columns.length}`),
         h("td", { class: "number" }, h("a", { href: `#/contrast/${c}/${other}`, "aria-label": `Contrast with ${className(other)}` }, "Contrast")))))) : h("p", null, "No other class shares a feature with it."),
     confused.length ? [h("h3", null, "Taken for"), h("ul", { class: "chips" }, confused.map(([, other, count]) =>
-      h("li", null, h("a", { href: `#/contrast/${c}/${other}` }, `${className(other)} × ${count}`))))] : null,
+      h("li", null, h("a", { href: weights ? `#/class/${other}` : `#/contrast/${c}/${other}` }, `${className(other)} × ${count}`))))] : null,
   ];
 }
 

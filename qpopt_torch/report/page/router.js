@@ -38,7 +38,7 @@ const kept = new Map();
 
 function show(isFirst) {
   const parts = location.hash.replace(/^#\//, "").split("/");
-  const [tab, view] = viewFor(parts);
+  const [tab, view] = [viewFor(parts)].map((found) => (panel(found[0]) ? found : ["overview", null]))[0];
   for (const button of tabs) {
     const chosen = button.dataset.tab === tab;
     button.setAttribute("aria-selected", String(chosen));
