@@ -233,8 +233,10 @@ class SparseClassifier(Calibrated, nn.Module):
             raise ModelError("Two features would have the same name; give each its own.")
         self.feature_names = kept
 
-    def forward(self, *inputs: Any, **named: Any) -> Tensor:
+    def forward(self, x: Any = None, /, *more: Any, **named: Any) -> Tensor:
         """Return the logits, N × classes, of inputs as the network takes them."""
+        # The first has a place of its own, for exporters look at it by its name.
+        inputs = (x, *more) if x is not None or more else ()
         return logits_of(self.network(*inputs, **named), self.head.output)
 
     def features(self, *inputs: Any, **named: Any) -> Features:
