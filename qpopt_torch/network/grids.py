@@ -143,7 +143,7 @@ def consists_of_grids(core: nn.Module, layer: nn.Module | None, call: Callable[[
     for first in product(*map(range, factor)):
         axes = zip(first, factor, strict=True)
         where: Any = (..., *(slice(at, None, by) for at, by in axes))
-        with _as_before(core, lambda x, _, where=where: x[where]):
+        with _as_before(core, _cut_at(where)):
             found = _output_of(core, layer, call)
         expected = whole[where]
         if found.shape != expected.shape:
@@ -152,6 +152,10 @@ def consists_of_grids(core: nn.Module, layer: nn.Module | None, call: Callable[[
         if float((found - expected).abs().max()) > TOLERANCE * largest:
             return False
     return True
+
+
+def _cut_at(where: Any) -> Callable[[Tensor, str], Tensor]:
+    return lambda x, name: x[where]
 
 
 def _output_of(core: nn.Module, layer: nn.Module, call: Callable[[], Tensor]) -> Tensor:
