@@ -1,9 +1,20 @@
 from dataclasses import replace
 
+from benchmarks.studies.models.results import Result
 from benchmarks.studies.models.tables import comparisons
 from benchmarks.studies.models.variations import differing, split
-from tests.benchmarks.studies.models.test_tables import ONE
 
+ONE = Result(
+    data="birds",
+    method="dense",
+    seed=0,
+    judged_by="test",
+    recipe='{"beta": 2.0}',
+    figures={"accuracy": 80.0},
+    minutes=2.0,
+    commit="abc",
+    finished="2026-01-02T03:04:05+00:00",
+)
 OURS = replace(ONE, method="optimised", figures=ONE.figures | {"solve": 1.25, "gap": 0.5})
 
 
