@@ -26,7 +26,7 @@ function pictureOfNumbers(frame, sample, id, j, described) {
     return made("text", words);
   }
   if (sample.row) {
-    return made("row", sample.row.map(([name, value]) => h("span", { class: "cell" }, h("span", null, name), h("b", null, value))));
+    return made("row", sample.row.map(([name, value]) => h("span", { class: "cell", title: name }, h("span", null, name), h("b", null, value))));
   }
   if (sample.series) {
     const lines = sample.series.map((line) => {

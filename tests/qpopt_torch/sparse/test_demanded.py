@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+import qpopt
 import qpopt_torch
 from qpopt import Average, InvalidArgument, Solution
 from qpopt_torch.errors import ModelError
@@ -158,3 +159,18 @@ def test_training_goes_on_with_signs_and_sizes():
         before = sparse.assignment
         assert (np.abs(before.astype(int)).sum(axis=1) >= 1).all()
         assert sparse.history is not None
+
+
+def test_an_interrupted_call_goes_on_from_an_idealised_solution(tmp_path):
+    options = {
+        "n_select": 4, "n_per_class": 2, "training": None, "progress": False, "out": tmp_path,
+        "prepare": {"pairs": [(0, 2)]}, "solve": {"idealise": True, "time_limit": 5},
+    }  # fmt: skip
+    first = qpopt_torch.sparsify(network(), batches(), **options)
+    (tmp_path / "model").rename(tmp_path / "away") if (tmp_path / "model").exists() else None
+    again = qpopt_torch.sparsify(network(), batches(), **options)
+    assert first.solution.fingerprint == again.solution.fingerprint
+    assert again.solution.class_sets() == first.solution.class_sets()
+    instance = qpopt.Instance.load(tmp_path / "instance.npz")
+    assert (instance.pairs, instance.n_pairs) == ((), 1)
+    assert qpopt.verify(instance, again.solution)
