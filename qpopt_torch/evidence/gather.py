@@ -64,16 +64,13 @@ class Evidence:
         Names of classes and features.
     assignment
         Boolean, classes × selected features.
-    labels, predictions
-        Of every sample.
-    values
-        The selected features in standard units, samples × n_select.
+    labels, predictions, values
+        Of every sample; its values are the selected features in standard units.
     samples
         What is kept to be shown, by index.
-    of_class
-        For every class, its samples with the highest logits of that class.
-    of_feature
-        For every selected feature, the samples where it is highest, at most two of one class.
+    of_class, of_feature
+        The samples with the highest logits of every class, and with the highest values of every
+        selected feature, at most two of one class.
     wrong, right
         Wrong decisions with the largest lead over the true class, and right ones by chance.
     floors

@@ -229,10 +229,9 @@ def explain_decision(
     ----------
     model
         The sparse classifier.
-    x
+    x, label
         One input, with or without the batch axis; a mapping or tuple where the model takes several.
-    label
-        The true class, if it is known.
+        Its true class, if it is known.
     n_rivals
         How many of the next classes are compared.
     evidence

@@ -95,14 +95,13 @@ def _decisions(
 def _weights(gallery: Evidence) -> dict[str, Any]:
     """Return the weights of every class for its features; nothing where they are added up.
 
-    Where all weights are signs, whether classes have a bias as well.
+    And whether all weights are signs, and classes have a constant as well.
     """
     if (found := gallery.weighing) is None:
         return {}
     used = zip(found.weights, gallery.assignment, strict=True)
     rows = [[_rounded(w, 3) for w in row[own]] for row, own in used]
-    signs = {"signed": True, "biased": bool(found.constants.any())} if found.signed else {}
-    return {"weights": rows, **signs}
+    return {"weights": rows, "signed": found.signed, "biased": bool(found.constants.any())}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:

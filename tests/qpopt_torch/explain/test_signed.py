@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from qpopt import Solution
-from qpopt_torch import SparseClassifier, collect
 from qpopt_torch.errors import ModelError
 from qpopt_torch.explain import (
     explain_class,
@@ -14,26 +12,19 @@ from qpopt_torch.explain import (
     explain_neighbours,
     gather,
 )
-from tests.qpopt_torch.readable import NAMES, small_loader, small_network
-
-SIGNED = [[1, -1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, -1, 0], [0, 0, 0, 1, 0, -1]]
-UNEVEN = [[1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 0, 1]]
-SELECTION = (0, 2, 3, 5, 8, 11)
-
-
-def built(assignment, relu=False):
-    model = small_network()
-    statistics = collect(model, small_loader(), class_names=NAMES, progress=False)
-    bias = 0.75 if assignment is UNEVEN else None
-    sparse = SparseClassifier.from_solution(
-        model, Solution(SELECTION, assignment, 1.0), statistics, relu=relu, class_bias=bias
-    )
-    return sparse.eval()
+from tests.qpopt_torch.readable import (
+    NAMES,
+    SELECTION,
+    SIGNED,
+    UNEVEN,
+    signed_sparse,
+    small_loader,
+)
 
 
 @pytest.fixture(scope="module", params=[SIGNED, UNEVEN], ids=["signed", "uneven"])
 def told(request):
-    sparse = built(request.param)
+    sparse = signed_sparse(request.param)
     return sparse, gather(sparse, small_loader(), progress=False)
 
 
@@ -79,7 +70,7 @@ def test_every_single_change_that_is_named_makes_the_rival_win(told):
 
 
 def test_a_class_says_what_must_be_absent():
-    sparse = built(SIGNED)
+    sparse = signed_sparse(SIGNED)
     evidence = gather(sparse, small_loader(), progress=False)
     first = explain_class(evidence, 0)
     assert first.summary() == (
@@ -97,14 +88,14 @@ def test_a_class_says_what_must_be_absent():
 
 def test_a_decision_names_what_is_absent_and_the_bias():
     x = small_loader()[0][0][0]
-    signed = explain_decision(built(SIGNED), x, n_rivals=3)
+    signed = explain_decision(signed_sparse(SIGNED), x, n_rivals=3)
     assert "(no Feature 2)" in signed.summary()
     terms = [term for one in signed.to_dict()["classes"] for term in one["terms"]]
     assert {term["name"] for term in terms if term.get("absent")} == {
         "Feature 2", "Feature 8", "Feature 11",
     }  # fmt: skip
     signed.figure()
-    uneven = explain_decision(built(UNEVEN), x, n_rivals=3)
+    uneven = explain_decision(signed_sparse(UNEVEN), x, n_rivals=3)
     assert "(class bias)" in uneven.summary()
     constants = {one["class"]: one.get("constant") for one in uneven.to_dict()["classes"]}
     assert constants[NAMES[0]] == pytest.approx(0.75)
@@ -114,7 +105,7 @@ def test_a_decision_names_what_is_absent_and_the_bias():
 def test_levels_are_opened_by_what_is_active():
     """What is below 0 speaks only for classes in which it must be absent."""
     for x in small_loader()[0][0]:
-        found = explain_decision(built(SIGNED), x)
+        found = explain_decision(signed_sparse(SIGNED), x)
         for level in found.to_dict()["levels"]:
             if level["feature"] is not None:
                 below = found.sample.values[SELECTION.index(level["feature"])] < 0
@@ -124,4 +115,4 @@ def test_levels_are_opened_by_what_is_active():
 
 def test_the_map_of_classes_needs_plain_sums():
     with pytest.raises(ModelError, match="must be absent"):
-        explain_neighbours(built(SIGNED))
+        explain_neighbours(signed_sparse(SIGNED))

@@ -2,14 +2,13 @@
 
 import pytest
 
-from tests.qpopt_torch.explain.test_signed import SIGNED, UNEVEN, built
-from tests.qpopt_torch.readable import small_loader
+from tests.qpopt_torch.readable import SIGNED, UNEVEN, signed_sparse, small_loader
 from tests.qpopt_torch.report.decoding import data_of
 
 
 @pytest.mark.parametrize("assignment", [SIGNED, UNEVEN], ids=["signed", "uneven"])
 def test_scores_of_classes_are_shown_as_they_are_made(assignment, tmp_path):
-    sparse = built(assignment)
+    sparse = signed_sparse(assignment)
     batches = small_loader()
     text, data = data_of(sparse.report(tmp_path / "report.html", batches, progress=False))
     assert data["signed"]
@@ -25,7 +24,7 @@ def test_scores_of_classes_are_shown_as_they_are_made(assignment, tmp_path):
 
 
 def test_the_page_says_what_must_be_absent(open_page, tmp_path):
-    sparse = built(SIGNED)
+    sparse = signed_sparse(SIGNED)
     path = sparse.report(tmp_path / "report.html", small_loader(), progress=False)
     page = open_page(path)
     page.goto(f"{page.url.split('#')[0]}#/class/0")
