@@ -19,7 +19,7 @@ function picture(id, j = null) {
   }
   if (sample.row) {
     return h("span", { class: "picture row", title: described },
-      sample.row.map(([name, value]) => h("span", { class: "cell" }, h("span", null, name), h("b", null, value))));
+      sample.row.map(([name, value]) => h("span", { class: "cell", title: name }, h("span", null, name), h("b", null, value))));
   }
   if (sample.series) {
     const lines = sample.series.map((line) => {

@@ -20,6 +20,7 @@ from qpopt_torch import (
     train_adapter,
 )
 from qpopt_torch.metrics.alignment import birds_of
+from qpopt_torch.report.encoding import PageParams
 from tests.qpopt_torch.readable import small_loader, small_sparse
 from tests.qpopt_torch.report.claims.every_page import every_claim
 from tests.qpopt_torch.report.claims.truth import Truth
@@ -99,11 +100,15 @@ def claims_of(browser, tmp_path_factory):
     path = tmp_path_factory.mktemp("claims") / "report.html"
     page = browser.new_page()
 
-    def checked(sparse, loader, train_loader=None):
-        sparse.report(path, loader, train_loader=train_loader, progress=False)
+    def checked(sparse, loader, train_loader=None, **asked):
+        besides = {key: asked[key] for key in ("masks", "similarity") if key in asked}
+        if "n_deletion" in asked:
+            besides["params"] = PageParams(n_deletion=asked["n_deletion"])
+        sparse.report(path, loader, train_loader=train_loader, progress=False, **besides)
         page.goto("about:blank")
         page.goto(path.as_uri())
-        return every_claim(page, Truth(sparse, loader, train_loader, birds=birds_of(loader)))
+        truth = Truth(sparse, loader, train_loader, birds=birds_of(loader), **asked)
+        return every_claim(page, truth)
 
     yield checked
     page.close()
@@ -114,6 +119,18 @@ def test_every_claim_is_true(name, claims_of):
     claims = claims_of(*MODELS[name]())
     assert claims.false == []
     assert claims.n_checked > 500
+
+
+def test_what_is_asked_for_besides(claims_of):
+    rng, loader = np.random.default_rng(0), small_loader(1)
+    x = torch.cat([x for x, _ in loader])
+    given = {
+        "masks": rng.random((len(x), *x.shape[2:])) > 0.6,
+        "similarity": rng.uniform(size=(4, 4)) + np.arange(4)[:, None] + np.arange(4),
+        "n_deletion": 5,
+    }
+    given["similarity"] += given["similarity"].T
+    assert claims_of(small_sparse(relu=True), loader, **given).false == []
 
 
 @given(
