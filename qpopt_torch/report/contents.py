@@ -104,11 +104,15 @@ def _decisions(
 
 
 def _weights(gallery: Evidence) -> dict[str, Any]:
-    """Return the weights of every class for its features; nothing where they are added up."""
+    """Return the weights of every class for its features; nothing where they are added up.
+
+    And whether all weights are signs, and classes have a constant as well.
+    """
     if (found := gallery.weighing) is None:
         return {}
     used = zip(found.weights, gallery.assignment, strict=True)
-    return {"weights": [[_rounded(w, 3) for w in row[own]] for row, own in used]}
+    rows = [[_rounded(w, 3) for w in row[own]] for row, own in used]
+    return {"weights": rows, "signed": found.signed, "biased": bool(found.constants.any())}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:

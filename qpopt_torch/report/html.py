@@ -206,6 +206,7 @@ def described(
         "truth": meaning_rows(meaning),
         "twins": twins,
         "plain": plain,
+        "negative": bool((gallery.signs < 0).any()),
         "levels": levels,
         "sets": None if levels is None else levels.coverage(decisions),
         "data": contents(gallery, decisions, max_bytes, params, levels, meaning, twins),

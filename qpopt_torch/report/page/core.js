@@ -29,8 +29,12 @@ const percent = (part, whole) => (part === 0 || part === whole ? `${part ? 100 :
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many || one + "s"}`;
 const has = (c, j) => DATA.assignment[c].includes(j);
 
+// A feature that counts by its absence is one of the class all the same.
+const lacks = (c, j) => Boolean(DATA.signed) && DATA.weights[c][DATA.assignment[c].indexOf(j)] < 0;
+
 const usersOf = DATA.features.map(() => []);
-DATA.assignment.forEach((columns, c) => columns.forEach((j) => usersOf[j].push(c)));
+const absentIn = DATA.features.map(() => []);
+DATA.assignment.forEach((columns, c) => columns.forEach((j) => (lacks(c, j) ? absentIn : usersOf)[j].push(c)));
 
 function sharedWith(c) {
   // Other classes by how many features they have in common with c.

@@ -8,7 +8,8 @@ function featuresView() {
     h("div", { class: "tiles three" }, feature.samples.slice(0, 6).map((id) => tile(id, j))),
     histogram(j, false),
     h("div", { class: "note" }, `${plural(usersOf[j].length, "class", "classes")}: `,
-      usersOf[j].slice(0, 4).map((c, i) => [i ? ", " : "", className(c)]), usersOf[j].length > 4 ? " …" : "")));
+      usersOf[j].slice(0, 4).map((c, i) => [i ? ", " : "", className(c)]), usersOf[j].length > 4 ? " …" : "",
+      absentIn[j].length ? `; must be absent in ${plural(absentIn[j].length, "class", "classes")}` : "")));
   const update = (query) => {
     // A feature is found by its own name and by the names of its classes.
     const shown = cards.filter((_, j) => holds(names[j], query));
@@ -31,7 +32,7 @@ function featureView(j) {
   return [
     h("a", { class: "back", href: "#/features" }, "← All features"),
     h("h2", { tabindex: -1 }, feature.name),
-    h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. `, feature.parts ? "" : `Number ${feature.index} of the dense model.`),
+    h("p", { class: "lede" }, `Used by ${plural(users.length, "class", "classes")}. `, absentIn[j].length ? `Must be absent in ${plural(absentIn[j].length, "class", "classes")}. ` : "", feature.parts ? "" : `Number ${feature.index} of the dense model.`),
     feature.parts ? h("p", null, `An adapter mixes it from ${feature.mixed} features of the frozen network, starting from feature ${feature.index}; its correlation with that is ${signed(feature.correlation)}. `,
       `Its largest parts: ${feature.parts.map(([d, share]) => `feature ${d} (${share.toFixed(1)} %)`).join(", ")}.`) : null,
     truthView(feature.truth),
@@ -44,6 +45,7 @@ function featureView(j) {
       h("div", null, h("h3", null, "Its values"), histogram(j, true),
         h("p", { class: "note" }, feature.modes.length ? `The two modes share ${(100 - feature.contrastiveness).toFixed(1)} % of their area: contrastiveness ${feature.contrastiveness.toFixed(1)} %.` : "All values are the same."),
         h("h3", null, "Classes"), table("Use it", users.map((c) => [DATA.means[c][j], c])),
+        absentIn[j].length ? table("Must lack it", absentIn[j].map((c) => [DATA.means[c][j], c])) : null,
         others.length ? [h("h3", null, "Strongest where it is not used"), table("Do not use it", others)] : null)),
   ];
 }
