@@ -21,6 +21,7 @@ from torch import Tensor
 from qpopt import Instance, InvalidArgument
 from qpopt.io import AnyPath
 from qpopt_torch.errors import ModelError
+from qpopt_torch.evidence.weighing import require_sums
 from qpopt_torch.network.observation import hooked
 from qpopt_torch.pipeline.run_folder import INSTANCE
 from qpopt_torch.report.html import described
@@ -122,6 +123,7 @@ def open_studio(
     for needed in ("starlette", "uvicorn"):
         if find_spec(needed) is None:
             raise InvalidArgument(f"The studio needs {needed}: pip install 'qpopt[studio]'.")
+    require_sums(model.sparse_head)
     base = _instance(instance, model)
     place = made_folder(mkdtemp(prefix="qpopt-studio-") if folder is None else folder)
     given = {"progress": True, **(reading or {})}
