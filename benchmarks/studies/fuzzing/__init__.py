@@ -1,0 +1,1 @@
+"""Small random instances, their optimum by trying everything, and what of an answer is wrong."""
