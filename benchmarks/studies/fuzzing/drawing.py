@@ -1,7 +1,7 @@
 """Small random instances of every kind and size: plain, crowded, and with demands.
 
-In a crowded one hardly any set of features is left over and classes are alike, so that several of
-them must be looked at together before a bound says much: groups and families have their say.
+In a crowded one classes are alike and want the same few features, so that several of them must be
+looked at together before a bound says much: groups and families have their say.
 """
 
 from __future__ import annotations
@@ -39,13 +39,12 @@ def plain(rng: np.random.Generator) -> Instance:
 
 
 def crowded(rng: np.random.Generator) -> Instance:
-    """Return an instance that has nearly as many classes as there are sets for them."""
-    m, k = ((3, 1), (4, 1), (3, 2), (4, 2), (4, 3), (5, 4))[int(rng.integers(6))]
-    n, most = int(rng.integers(m + 2, 12)), comb(m, k)
-    classes = int(rng.integers(max(2, most - 1), most + 1))
-    row, own = rng.uniform(0, 1, n), float(rng.choice([0.01, 0.1, 0.5]))
-    A = row + own * rng.uniform(0, 1, (classes, n))
-    R = _redundancy(rng, n) * float(rng.choice([0.0, 0.05, 0.3]))
+    """Return an instance of many alike classes, for which a few features have to do."""
+    m, k = ((3, 1), (4, 2), (5, 2), (5, 3), (6, 2), (6, 3))[int(rng.integers(6))]
+    n, classes = int(rng.integers(m + 2, 13)), int(rng.integers(3, min(8, comb(m, k)) + 1))
+    own = float(rng.choice([0.01, 0.1, 0.5, 5.0]))
+    A = rng.uniform(0, 1, n) + own * rng.uniform(0, 1, (classes, n))
+    R = _redundancy(rng, n) * float(rng.choice([0.0, 0.0, 0.05, 0.3]))
     scale = float(rng.choice([1.0, 1e-30, 1e9]))
     return Instance(A * scale, R * scale, np.zeros(n), m, k, name=f"crowded ×{scale:g}")
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.studies.fuzzing.drawing import DEMANDS, demanding
 from benchmarks.studies.fuzzing.exhaustive import optimum
 from qpopt import Average, Instance
 from tests.brute_force import brute_force
@@ -37,11 +36,3 @@ def test_so_it_is_with_demands(demand):
     other = best_demanded(instance)
     assert other is not None
     assert optimum(instance) == pytest.approx(other.objective, rel=1e-14)
-
-
-def test_every_kind_of_demand_is_drawn():
-    drawn = [demanding(np.random.default_rng([1, number])) for number in range(60)]
-    stated = {name for instance in drawn for name in instance.demands.stated}
-    # A budget is stated by class or on average, pairs one by one or as a number.
-    assert len(stated) == len(DEMANDS) - 1
-    assert any(isinstance(instance.budget, Average) for instance in drawn)
