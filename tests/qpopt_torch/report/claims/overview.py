@@ -33,6 +33,7 @@ def overview(claims):
         known = truth.birds.attributes.astype(bool)
         shown = truth.shown
         of_model |= explained.local_alignment(shown.z, shown.y, known, truth.uses)
+    of_model |= asked(truth)
     n_samples = len(truth.decided.y)
 
     def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
@@ -86,10 +87,10 @@ def overview(claims):
     with_maps = bool(claims.data["grid"])
     patterns = {
         r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
-        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serve no more than one)?\. "
+        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serves? no more than one)?\. "
         rf"{PERCENT} of ([\d,]+) samples are recognised(?:; by the dense model {PERCENT})?\.": lede,
         r"Little is shared: a feature serves ([\d.]+) classes on average(?:, and (\d+) of (\d+) "
-        r"serve no more than one)?\. (?:Set n_select|With so few classes).*": advice,
+        r"serves? no more than one)?\. (?:Set n_select|With so few classes).*": advice,
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
         r"The score of a class is the sum of the values of its features, nothing else\. A value "
@@ -145,6 +146,18 @@ def measured(weights, decided, shown, birds=None):
         found["Part alignment"] = 100 * float((best >= 0.95).mean())
         found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
         found["Structural Grounding"] = measures.grounding(weights, attributes)
+    return found
+
+
+def asked(truth):
+    """The metrics that were asked for besides, by their titles."""
+    found, given = {}, truth.asked
+    if "masks" in given:
+        found |= explained.on_the_object(truth.decided, truth.uses, given["masks"])
+    if "similarity" in given:
+        found["Structural Grounding"] = measures.agreement(truth.uses, given["similarity"])
+    if "n_deletion" in given:
+        found["Deletion"] = explained.deletion(truth, given["n_deletion"])
     return found
 
 

@@ -35,7 +35,8 @@ class Seen:
 class Truth:
     """A sparse classifier, the samples that show it, and those that it decides on."""
 
-    def __init__(self, sparse, loader, train_loader=None, dense=None, birds=None):
+    def __init__(self, sparse, loader, train_loader=None, dense=None, birds=None, **asked):
+        self.asked = asked  # masks, similarity, n_deletion: what the report was given besides
         self.sparse, self.head = sparse.eval(), sparse.sparse_head
         self.dense, self.birds = dense, birds
         self.decided = self._look(loader)
