@@ -122,9 +122,7 @@ def change_to(
         What is added to the sums of the classes; nothing without it.
     """
     added = np.zeros(len(assignment)) if constants is None else constants
-    sums = [sum_of(sample, assignment, c, float(added[c])) for c in range(len(assignment))]
     logits = assignment @ sample.values + added
-    shown = np.array([one.shown[0] for one in sums])
     # By how much the rival gains on every class where a feature rises by 1.
     gains = assignment[rival].astype(np.int64) - assignment.astype(np.int64)
     differs = gains != 0
@@ -134,7 +132,9 @@ def change_to(
     ahead[sample.prediction], ahead[rival] = True, False
     helps = differs[ahead]
     behind = np.maximum(logits[ahead] - logits[rival], 0.0)
-    behind_shown = np.maximum(shown[ahead] - shown[rival], 0)
+    known = (*columns_in(ahead), rival)
+    shown = np.array([sum_of(sample, assignment, c, float(added[c])).shown[0] for c in known])
+    behind_shown = np.maximum(shown[:-1] - shown[-1], 0)
 
     def move(column: int, by: float, hundredths: float) -> Move:
         sign = 1 if (gains[ahead, column] > 0).any() else -1

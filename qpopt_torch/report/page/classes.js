@@ -3,25 +3,29 @@ function classesView() {
   const status = h("p", { class: "note", role: "status" });
   const order = { name: "Name", accuracy: "Least recognised first" };
   let query = "", sorted = "name";
-  const cards = DATA.classes.map((entry, c) => h("li", null,
+  const made = new Map();
+  const card = (entry, c) => h("li", null,
     entry.samples.length ? h("a", { href: `#/class/${c}`, tabindex: -1, "aria-hidden": "true" }, picture(entry.samples[0])) : null,
     h("div", { class: "card-title" }, classLink(c)),
-    h("div", { class: "note" }, entry.n ? `${percent(entry.right, entry.n)} of ${entry.n} recognised` : "no samples")));
+    h("div", { class: "note" }, entry.n ? `${percent(entry.right, entry.n)} of ${entry.n} recognised` : "no samples"));
+  const cardOf = (c) => { if (!made.has(c)) made.set(c, card(DATA.classes[c], c)); return made.get(c); };
+  const more = h("button", { type: "button", class: "more", on: { click: () => { most += 240; update(); } } }, "Show more");
+  let most = 240;
   const list = h("ul", { class: "cards small" });
   const update = () => {
-    const shown = DATA.classes.map((_, c) => c).filter((c) => matches(className(c), query));
+    const shown = classesByName().filter((c) => isNamed(c, query));
     const share = (c) => (DATA.classes[c].n ? DATA.classes[c].right / DATA.classes[c].n : 2);
     if (sorted === "accuracy") shown.sort((a, b) => share(a) - share(b));
-    else shown.sort((a, b) => className(a).localeCompare(className(b), undefined, { numeric: true }));
-    list.replaceChildren(...shown.map((c) => cards[c]));
-    status.textContent = query ? `${plural(shown.length, "class", "classes")} found` : plural(shown.length, "class", "classes");
+    list.replaceChildren(...shown.slice(0, most).map(cardOf));
+    more.hidden = shown.length <= most;
+    status.textContent = plural(shown.length, "class", "classes") + (query ? " found" : "") + (more.hidden ? "" : `; ${most} shown`);
   };
-  const select = h("select", { on: { change: (event) => { sorted = event.target.value; update(); } } },
+  const select = h("select", { on: { change: (event) => { sorted = event.target.value; most = 240; update(); } } },
     Object.entries(order).map(([key, text]) => h("option", { value: key }, text)));
   update();
   return [h("h2", { tabindex: -1 }, "Classes"),
-    h("div", { class: "controls" }, search("Find a class", (text) => { query = text; update(); }), h("label", null, "Order", select)),
-    status, list];
+    h("div", { class: "controls" }, search("Find a class", (text) => { query = text; most = 240; update(); }), h("label", null, "Order", select)),
+    status, list, more];
 }
 
 function classView(c) {

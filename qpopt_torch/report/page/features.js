@@ -2,6 +2,7 @@
 function featuresView() {
   const status = h("p", { class: "note", role: "status" });
   const list = h("ul", { class: "cards" });
+  const names = DATA.features.map((_, j) => plainText([featureName(j), ...usersOf[j].map(className)].join(" ")));
   const cards = DATA.features.map((feature, j) => h("li", null,
     h("div", { class: "card-title" }, featureLink(j)),
     h("div", { class: "tiles three" }, feature.samples.slice(0, 6).map((id) => tile(id, j))),
@@ -11,7 +12,7 @@ function featuresView() {
       absentIn[j].length ? `; must be absent in ${plural(absentIn[j].length, "class", "classes")}` : "")));
   const update = (query) => {
     // A feature is found by its own name and by the names of its classes.
-    const shown = cards.filter((_, j) => matches([featureName(j), ...usersOf[j].map(className)].join(" "), query));
+    const shown = cards.filter((_, j) => holds(names[j], query));
     list.replaceChildren(...shown);
     status.textContent = plural(shown.length, "feature") + (query ? " found" : "");
   };
@@ -24,9 +25,10 @@ function featureView(j) {
   const feature = DATA.features[j];
   const users = [...usersOf[j]].sort((a, b) => (DATA.means[b][j] ?? -99) - (DATA.means[a][j] ?? -99));
   const others = DATA.means.map((row, c) => [row[j], c]).filter(([mean, c]) => mean !== null && !has(c, j)).sort((a, b) => b[0] - a[0]).slice(0, 5);
-  const table = (caption, entries) => h("table", { class: "plain" },
-    h("thead", null, h("tr", null, h("th", { scope: "col" }, caption), h("th", { scope: "col", class: "number" }, "Usual value"))),
-    h("tbody", null, entries.map(([mean, c]) => h("tr", null, h("th", { scope: "row" }, classLink(c)), h("td", { class: "number" }, mean === null ? "–" : signed(mean))))));
+  const table = (caption, entries) => {
+    const [body, more] = rowsByPage(entries.map(([mean, c]) => () => h("tr", null, h("th", { scope: "row" }, classLink(c)), h("td", { class: "number" }, mean === null ? "–" : signed(mean)))));
+    return [h("table", { class: "plain" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, caption), h("th", { scope: "col", class: "number" }, "Usual value"))), body), more];
+  };
   return [
     h("a", { class: "back", href: "#/features" }, "← All features"),
     h("h2", { tabindex: -1 }, feature.name),
