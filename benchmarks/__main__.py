@@ -52,16 +52,15 @@ def show_list(
     """Show the instances of the library and what is known of them."""
     library = Library()
     entries = library.select(_words(suite)) if suite else list(library.entries.values())
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in (
-        "instance",
-        "class",
-        "features×classes",
-        "select",
-        "dense",
-        "best known",
-        "gap %",
-    ):
+    table = Table(
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption="size: features × classes; select: features / of them per class",
+        caption_justify="left",
+    )
+    headings = ("instance", "class", "size", "select", "dense", "best known", "gap %")
+    for heading in headings:
         table.add_column(heading, no_wrap=True)
     for entry in entries:
         gap = "open" if entry.gap is None else f"{100 * entry.gap:.4f}"

@@ -2,6 +2,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from benchmarks import __main__ as command_line
 from benchmarks.library.library import Library
@@ -43,6 +44,16 @@ def test_the_tiny_suite_is_solved_by_every_open_source_solver(tmp_path, capsys):
 def test_list_shows_what_is_known(own_library, capsys):
     assert run("list") == 0
     assert "12.900000" in capsys.readouterr().out
+
+
+def test_all_that_is_known_fits_into_80_columns(monkeypatch, capsys):
+    monkeypatch.setattr(command_line, "console", Console(width=80))
+    assert run("list") == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    for entry in Library().entries.values():
+        assert f"{entry.name} " in shown
+        assert f" {entry.objective:.6f} " in shown
 
 
 def test_adding_and_improving_on_the_command_line(own_library, tmp_path, toy, toy_best, capsys):
