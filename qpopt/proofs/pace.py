@@ -1,4 +1,4 @@
-"""Pace: how the root bound divides its time among sets of features, and between steps and proofs."""
+"""Pace: how the root bound divides its time among sets of features, steps and proofs."""
 
 from __future__ import annotations
 
