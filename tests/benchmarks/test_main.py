@@ -7,7 +7,7 @@ from rich.console import Console
 from benchmarks import __main__ as command_line
 from benchmarks.library.library import Library
 from benchmarks.runs.rows import RowFile
-from qpopt import Instance, available_solvers
+from qpopt import Instance, available_solvers, solve
 
 OPEN_SOURCE = [
     name for name in ("highs", "scip", "cpsat") if available_solvers()[name].availability.usable
@@ -66,6 +66,15 @@ def test_adding_and_improving_on_the_command_line(own_library, tmp_path, toy, to
     assert "Nothing is better for toy" in " ".join(capsys.readouterr().out.split())
     assert run("prove", "other") == 2
     assert "needs some solution first" in capsys.readouterr().err
+
+
+def test_a_certificate_beside_a_solution_is_checked(own_library, tmp_path, toy, capsys):
+    solve(toy, gap=0.0, options={"certificate": tmp_path / "best.npz"}).save(tmp_path / "best.json")
+    assert run("improve", tmp_path / "best.json") == 0
+    assert run("list") == 0
+    assert "solved*" in capsys.readouterr().out
+    (tmp_path / "best.npz").write_bytes(b"nothing")
+    assert run("improve", tmp_path / "best.json") == 2
 
 
 def test_a_proof_improves_the_library(own_library, tmp_path, toy_best):
