@@ -72,9 +72,21 @@ class Meaning:
         return _weighted(self.pointing, "chance")
 
     @property
+    def confirmed(self) -> frozenset[int]:
+        """The aligned features, by their columns, that fall most when their own part is off."""
+        return frozenset(effect.feature for effect in self.effects if effect.confirmed)
+
+    @property
     def n_told(self) -> int:
         """How many twins differ in the model by nothing but the part in which they differ."""
         return sum(pair.told_by_part for pair in self.twins)
+
+    @property
+    def of_part(self) -> float:
+        """The share of the features that tell twins apart that are of the differing part."""
+        n_features = sum(len(pair.features) for pair in self.twins)
+        n_own = sum(pair.of_part for pair in self.twins)
+        return 100.0 * n_own / n_features if n_features else float("nan")
 
     def mean_effect(self, name: str) -> float:
         """Return the mean of a figure of the effects, by its name; NaN where there are none."""
@@ -85,12 +97,14 @@ class Meaning:
         """Return the figures of the whole model; drops are in standard deviations."""
         return {
             "aligned": self.alignment.share,
+            "confirmed": 100.0 * len(self.confirmed) / len(self.alignment.aurocs),
             "found": 100.0 * len(self.alignment.found) / int(self.alignment.needed.sum()),
             "own_drop": self.mean_effect("drop_without"),
             "other_drop": self.mean_effect("others_without"),
             "deletion": self.deletion,
             "background": self.background.kept,
             "pointing": self.hits,
+            "of_part": self.of_part,
             "twins": 100.0 * self.n_told / len(self.twins) if self.twins else float("nan"),
         }
 

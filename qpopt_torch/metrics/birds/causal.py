@@ -33,6 +33,8 @@ class FeatureEffect:
         How far the features of other parts move meanwhile, up or down, in theirs.
     changed_without, changed_swapped
         The share of predictions that change, from 0 to 1.
+    part, most
+        The part of the variant, and the part whose taking off makes the feature fall most.
     """
 
     feature: int
@@ -43,6 +45,13 @@ class FeatureEffect:
     others_swapped: float
     changed_without: float
     changed_swapped: float
+    part: str
+    most: str
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the feature needs the part that it is named after more than any other."""
+        return self.most == self.part
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,9 @@ def feature_effects(seen: Interventions, alignment: PartAlignment) -> tuple[Feat
             flipped = (seen.whole.predictions != changed.predictions)[rows]
             figures.append((fallen[:, j].mean(), moved, flipped.mean()))
         pairs = [float(value) for pair in zip(*figures, strict=True) for value in pair]
-        effects.append(FeatureEffect(int(j), variant, *pairs))
+        drops = {name: seen.fallen(bare)[rows, j].mean() for name, bare in seen.without.items()}
+        most = max(drops, key=lambda name: drops[name])
+        effects.append(FeatureEffect(int(j), variant, *pairs, part, most))
     return tuple(effects)
 
 

@@ -38,22 +38,25 @@ def test_figures_of_the_whole_model():
     assert meaning().percent() == pytest.approx(
         {
             "aligned": 200 / 3,
+            "confirmed": 100 / 3,
             "found": 200 / 3,
             "own_drop": 1.5,
             "other_drop": 0.3,
             "deletion": 0.75,
             "background": 90,
             "pointing": 350 / 4,
+            "of_part": 200 / 3,
             "twins": 50,
         }
     )
+    assert meaning().confirmed == {0}
     assert meaning().chance == pytest.approx(60 / 4)
 
 
 def test_what_is_not_there_is_no_number():
     bare = replace(meaning(), effects=(), pointing={}, twins=()).percent()
     undefined = {name for name, value in bare.items() if np.isnan(value)}
-    assert undefined == {"own_drop", "other_drop", "pointing", "twins"}
+    assert undefined == {"own_drop", "other_drop", "pointing", "of_part", "twins"}
 
 
 def test_alignment_is_that_of_the_features():
