@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,35 @@ class Meaning:
     def confirmed(self) -> frozenset[int]:
         """The aligned features, by their columns, that fall most when their own part is off."""
         return frozenset(effect.feature for effect in self.effects if effect.confirmed)
+
+    @property
+    def telling(self) -> tuple[TwinContrast, ...]:
+        """The twins, those first that are told apart best by the part in which they differ."""
+
+        def rank(pair: TwinContrast) -> tuple[float, int, int]:
+            confirmed = len(self.confirmed.intersection(pair.features))
+            return pair.of_part / max(len(pair.features), 1), confirmed, pair.of_part
+
+        return tuple(sorted(self.twins, key=rank, reverse=True))
+
+    def __str__(self) -> str:
+        named, n_features = int(self.alignment.aligned.sum()), len(self.alignment.aurocs)
+        found, needed = len(self.alignment.found), int(self.alignment.needed.sum())
+        return (
+            f"{named} of {n_features} features recognise one variant of a part (AUROC ≥ "
+            f"{self.alignment.threshold:g}), {len(self.confirmed)} of these fall most when just "
+            f"that part is taken off; {found} of {needed} variants are found."
+        )
+
+    def names(self, selection: Iterable[int]) -> dict[int, str]:
+        """Return names of the aligned features, those that are not confirmed with a question mark.
+
+        Parameters
+        ----------
+        selection
+            As in `PartAlignment.names`.
+        """
+        return self.alignment.names(selection, self.confirmed)
 
     @property
     def n_told(self) -> int:

@@ -17,8 +17,8 @@ def meaning() -> Meaning:
     return Meaning(
         PartAlignment(aurocs, ("red eye", "yellow eye", "fan tail")),
         (
-            FeatureEffect(0, 0, 2, 1, 0.5, 0.25, 1, 1, "eye", "eye"),
-            FeatureEffect(1, 2, 1, 1, 0.1, 0.25, 0, 1, "tail", "eye"),
+            FeatureEffect(0, 0, "eye", "eye", 2, 1, 0.5, 0.25, 1, 1),
+            FeatureEffect(1, 2, "tail", "eye", 1, 1, 0.1, 0.25, 0, 1),
         ),
         {0: Pointing(100, 10, 3), 1: Pointing(50, 30, 1), 2: Pointing(float("nan"), 1, 0)},
         0.75,

@@ -27,26 +27,26 @@ class FeatureEffect:
     ----------
     feature, variant
         The feature, as a column of the selection, and the variant that it recognises.
+    part, most
+        The part of the variant, and the part whose taking off makes the feature fall most.
     drop_without, drop_swapped
         How far it falls when the part is taken off or exchanged, in its standard deviations.
     others_without, others_swapped
         How far the features of other parts move meanwhile, up or down, in theirs.
     changed_without, changed_swapped
         The share of predictions that change, from 0 to 1.
-    part, most
-        The part of the variant, and the part whose taking off makes the feature fall most.
     """
 
     feature: int
     variant: int
+    part: str
+    most: str
     drop_without: float
     drop_swapped: float
     others_without: float
     others_swapped: float
     changed_without: float
     changed_swapped: float
-    part: str
-    most: str
 
     @property
     def confirmed(self) -> bool:
@@ -112,7 +112,7 @@ def feature_effects(seen: Interventions, alignment: PartAlignment) -> tuple[Feat
         pairs = [float(value) for pair in zip(*figures, strict=True) for value in pair]
         drops = {name: seen.fallen(bare)[rows, j].mean() for name, bare in seen.without.items()}
         most = max(drops, key=lambda name: drops[name])
-        effects.append(FeatureEffect(int(j), variant, *pairs, part, most))
+        effects.append(FeatureEffect(int(j), variant, part, most, *pairs))
     return tuple(effects)
 
 
