@@ -103,7 +103,8 @@ def test_drawn_birds(reported, tmp_path):
         "all together",
     ]
     told = [line.split(" ")[0] for line in lines.splitlines()]
-    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
+    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "Readable:", "The"]
+    assert "on or off); high is good" in lines
     assert "Drawn birds" in path.read_text()
 
 
