@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any
 
@@ -56,6 +57,18 @@ class Names:
         names = alignment.names(self.selection) | self.given
         pairs = zip(self.selection, self.features, strict=True)
         self.features = tuple(names.get(d, known) for d, known in pairs)
+
+    def term(self, column: int, sign: int) -> str:
+        """Return what a class has: a feature by its name, or that there is none of it."""
+        return self.features[column] if sign > 0 else f"no {self.features[column]}"
+
+    def turned(self, absent: Iterable[int]) -> Names:
+        """Return the same names, with that there is none of it for some columns."""
+        other, columns = copy(self), set(absent)
+        other.features = tuple(
+            self.term(j, -1 if j in columns else 1) for j in range(len(self.features))
+        )
+        return other
 
     def class_number(self, c: int | str) -> int:
         """Return the number of a class given by number or name."""

@@ -149,6 +149,25 @@ def test_every_claim_on_models_of_any_size(claims_of, seed, n_classes, n_select,
     assert claims_of(sparse, loader, train_loader if trained else None).false == []
 
 
+def test_every_claim_of_a_folder_with_groups(browser, tmp_path):
+    """The same pages, loaded in parts, with a map that draws groups of classes."""
+    sparse, loader, train_loader = forty_classes()
+    path = sparse.report(
+        tmp_path / "report",
+        loader,
+        train_loader=train_loader,
+        layout="folder",
+        params=PageParams(map_rows=30),
+        progress=False,
+    )
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    claims = every_claim(page, Truth(sparse, loader, train_loader), most=12)
+    page.close()
+    assert claims.false == []
+    assert claims.n_checked > 2000
+
+
 def test_the_checker_finds_what_is_false(open_page, tmp_path):
     """The report of one model is not true of another."""
     path = tmp_path / "report.html"
