@@ -126,8 +126,9 @@ def main() -> None:
         f"Proof: the selection is {solution.status}, {proof}.\n"
         f"Meaning: {alignment}\n"
         f"Twins: {telling_twins(sparse, others, alignment)}.\n"
-        f"The report is in {path}; SID@5 {after.sid5:.1f} %, Contrastiveness "
-        f"{after.contrastiveness:.1f} %."
+        f"Readable: SID@5 {after.sid5:.1f} % (features of a decision look at different places), "
+        f"Contrastiveness {after.contrastiveness:.1f} % (each is on or off); high is good.\n"
+        f"The report is in {path}."
     )
 
 
