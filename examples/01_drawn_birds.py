@@ -123,9 +123,9 @@ def main() -> None:
         f"{100 * before.accuracy:.1f} % of the dense network with {dense[-1].in_features}.\n"
         f"Proof: the selection is {solution.status}, {proof}.\n"
         f"Meaning: {meaning}\n"
-        f"Twins: {telling_twins(sparse, others, meaning)}.\n"
-        f"The report is in {path}; SID@5 {after.sid5:.1f} %, Contrastiveness "
-        f"{after.contrastiveness:.1f} %."
+        f"Readable: SID@5 {after.sid5:.1f} % (features of a decision look at different places), "
+        f"Contrastiveness {after.contrastiveness:.1f} % (each is on or off); high is good.\n"
+        f"Twins: {telling_twins(sparse, others, meaning)}. See them in {path}."
     )
 
 

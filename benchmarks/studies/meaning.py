@@ -34,7 +34,7 @@ from qpopt_torch import (
     fine_tune,
     train_dense,
 )
-from qpopt_torch.baselines.random_assignment import random_assignment, random_selection
+from qpopt_torch.baselines.chance import chance_assignment, chance_selection
 from qpopt_torch.baselines.sldd import sldd
 from qpopt_torch.evidence.meaning import meaning_of
 from qpopt_torch.network.local_network import local_network
@@ -140,8 +140,8 @@ def rival(method: Callable[..., SparseClassifier]) -> Callable[[Task], SparseCla
 
 METHODS: Mapping[str, Callable[[Task], SparseClassifier]] = {
     "optimised": optimised,
-    "random selection, best assignment": lambda t: t.tuned(random_selection(t.instance, t.seed)),
-    "random assignment": lambda t: t.tuned(random_assignment(t.instance, t.seed)),
+    "random selection, best assignment": lambda t: t.tuned(chance_selection(t.instance, t.seed)),
+    "random assignment": lambda t: t.tuned(chance_assignment(t.instance, t.seed)),
     "SLDD": rival(sldd),
 }
 

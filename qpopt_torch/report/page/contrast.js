@@ -1,14 +1,8 @@
 // Any two classes side by side.
 function contrastView(a, b) {
   if (!DATA.classes[1]) return [h("h2", { tabindex: -1 }, "Contrast"), h("p", null, "There is only one class.")];
-  const go = () => { location.hash = `#/contrast/${first.value}/${second.value}`; };
-  const names = DATA.classes.map((entry, c) => [entry.name, c]).sort((x, y) => x[0].localeCompare(y[0], undefined, { numeric: true }));
-  const picker = (label, chosen, id) => {
-    const select = h("select", { id, on: { change: go } }, names.map(([name, c]) => h("option", { value: c, selected: c === chosen }, name)));
-    return [select, h("label", null, label, select)];
-  };
-  const [first, firstLabel] = picker("First class", a, "contrast-first");
-  const [second, secondLabel] = picker("Second class", b, "contrast-second");
+  const firstLabel = classChooser("First class", a, "contrast-first", (c) => { location.hash = `#/contrast/${c}/${b}`; });
+  const secondLabel = classChooser("Second class", b, "contrast-second", (c) => { location.hash = `#/contrast/${a}/${c}`; });
   const swap = h("button", { type: "button", id: "contrast-swap", on: { click: () => { location.hash = `#/contrast/${b}/${a}`; } } }, "Swap");
   const onlyA = DATA.assignment[a].filter((j) => !has(b, j));
   const onlyB = DATA.assignment[b].filter((j) => !has(a, j));
