@@ -56,11 +56,10 @@ def show_list(
         box=None,
         padding=(0, 1, 0, 0),
         pad_edge=False,
-        caption="size: features × classes; select: features / of them per class; * the bound was "
-        "recomputed from a certificate",
+        caption="* the bound was recomputed from a certificate",
         caption_justify="left",
     )
-    headings = ("instance", "class", "size", "select", "dense", "best known", "gap %")
+    headings = ("instance", "suite", "feats×classes", "select", "dense", "best known", "gap %")
     for heading in headings:
         table.add_column(heading, no_wrap=True)
     for entry in entries:

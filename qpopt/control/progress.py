@@ -75,6 +75,7 @@ class LiveLine:
     def __call__(self, event: Event) -> None:
         """Show what is known now."""
         self._event = event
+        self._began = perf_counter() - event.point.seconds
 
     def __rich__(self) -> Text:
         return Text(live_line(self._event, perf_counter() - self._began), no_wrap=True)

@@ -6,12 +6,14 @@ from functools import cache
 
 import numpy as np
 
+from qpopt.control.events import Event, OnEvent, Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
 from qpopt.kernels.auction import improve_multipliers
 from qpopt.kernels.families.used_sets import best_use
 from qpopt.problem.assigning.alike import alike_sets
 from qpopt.problem.instance import Instance
+from qpopt.problem.solution import TracePoint
 from qpopt.problem.subproblem import subproblem
 from qpopt.relaxations.admm import AdmmParams
 from qpopt.relaxations.semidefinite import SemidefiniteParams, SemidefiniteRelaxation
@@ -19,6 +21,17 @@ from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration
 from qpopt.search.local_search import search
 from qpopt.search.worker import SearchParams
+
+COMPILING = "getting ready; the first time on a machine loops are compiled, for half a minute"
+
+
+def get_ready(instance: Instance, on_event: OnEvent | None) -> None:
+    """Compile what the solve of an instance needs; say so where this process has not done it."""
+    if on_event is not None and not compile_loops.cache_info().currsize:
+        on_event(Event(Phase.START, TracePoint(0.0, None, None), COMPILING))
+    compile_loops()
+    if instance.demands:
+        compile_demands()
 
 
 @cache

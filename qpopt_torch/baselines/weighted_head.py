@@ -62,6 +62,11 @@ class WeightedHead(SparseHead):
         """The weights, as in a linear layer."""
         return self.weights
 
+    @property
+    def constants(self) -> Tensor:
+        """The bias, as in a linear layer."""
+        return self.bias
+
     def classify(self, features: Tensor) -> Tensor:
         """Return the logits of selected features."""
         return F.linear(self.normalise(self.dropout(features)), self.weights, self.bias)

@@ -48,11 +48,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 Loader = DataLoader[Any]
 
 
-def example(*commands: str) -> str:
-    """Return examples as they stand at the end of a help."""
-    return "\n\n".join(("Example:" if len(commands) == 1 else "Examples:", *commands))
-
-
 def start_logging(quiet: bool) -> None:
     """Let messages of the package go to the error stream."""
     logging.getLogger("qpopt").setLevel(logging.WARNING if quiet else logging.INFO)

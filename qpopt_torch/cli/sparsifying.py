@@ -14,6 +14,7 @@ from qpopt.control.limits import TIME_LIMIT
 from qpopt_torch.cli import options as common
 from qpopt_torch.cli.configuration import ConfigFile
 from qpopt_torch.cli.networks import image_loaders, network_for
+from qpopt_torch.data.telling import Stage
 from qpopt_torch.metrics.summary import METRICS
 from qpopt_torch.pipeline.arguments import checked_options, checked_wishes
 from qpopt_torch.pipeline.sparsify import sparsify
@@ -36,7 +37,14 @@ def sparsify_command(
     data: common.DataFolder,
     out: Annotated[Path, typer.Option(help="Folder for the result; an existing one is resumed.")],
     config: ConfigFile = None,
-    n_select: Annotated[int, typer.Option(min=1, help="Features to keep.")] = 50,
+    n_select: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Features to keep: well below the number of classes, so that each serves several; "
+            "a feature of one class alone explains nothing.",
+        ),
+    ] = 50,
     n_per_class: Annotated[int, typer.Option(min=1, help="Features of every class.")] = 5,
     weights: Annotated[Path | None, typer.Option(help="Weights of the trained model.")] = None,
     pretrained: Annotated[
@@ -101,7 +109,9 @@ def sparsify_command(
         checked_wishes(n_select, n_per_class, **wishes)
         schedule = DenseTraining(epochs=dense_epochs, seed=seed)
         checkpoint = made_folder(out) / "dense.pt"
+        stage = Stage()
         train_dense(network, train, schedule, head=where, checkpoint=checkpoint, progress=not quiet)
+        stage.done("dense network trained, %d epochs", dense_epochs)
         where.pop("finer_maps", None)  # the network has them now
     sparse = sparsify(
         network,

@@ -37,5 +37,5 @@ class Floors:
             return np.zeros(len(self.least))
         # Nothing below 0, and 0 itself, bit for bit: that is ReLU, and never a mixture.
         rectified = (self.least == 0).numpy() & (self.head.adapter is None)
-        zero = self.head.normalise(torch.zeros_like(self.head.mean)).double().cpu().numpy()
+        zero = self.head.normalise(torch.zeros_like(self.head.mean)).detach().double().cpu().numpy()
         return np.where(rectified, zero, -np.inf)

@@ -17,13 +17,14 @@ from qpopt_torch.data.batches import batches
 from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.unpacking import unpacked
-from qpopt_torch.errors import shown
+from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.evidence.floors import Floors
 from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage, heat_limits
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.showing import Show, checked_show, show_of
 from qpopt_torch.evidence.top_samples import TopSamples
+from qpopt_torch.evidence.weighing import Weighing
 from qpopt_torch.metrics.alignment import birds_of
 from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
@@ -63,20 +64,19 @@ class Evidence:
         Names of classes and features.
     assignment
         Boolean, classes × selected features.
-    labels, predictions
-        Of every sample.
-    values
-        The selected features in standard units, samples × n_select.
+    labels, predictions, values
+        Of every sample; its values are the selected features in standard units.
     samples
         What is kept to be shown, by index.
-    of_class
-        For every class, its samples with the highest logits of that class.
-    of_feature
-        For every selected feature, the samples where it is highest, at most two of one class.
+    of_class, of_feature
+        The samples with the highest logits of every class, and with the highest values of every
+        selected feature, at most two of one class.
     wrong, right
-        The wrong decisions with the largest lead over the true class, and right ones by chance.
+        Wrong decisions with the largest lead over the true class, and right ones by chance.
     floors
         The least value that the network can give a feature, as after ReLU; -inf if there is none.
+    weighing
+        How the model weighs its features; None where it plainly adds them up.
     """
 
     names: Names
@@ -90,6 +90,7 @@ class Evidence:
     wrong: tuple[int, ...]
     right: tuple[int, ...]
     floors: NDArray[np.float64]
+    weighing: Weighing | None = None
 
     def __repr__(self) -> str:
         n_classes, n_select = self.assignment.shape
@@ -97,6 +98,12 @@ class Evidence:
             f"Evidence({len(self.labels)} samples, {len(self.samples)} to be shown, "
             f"{n_classes} classes × {n_select} features)"
         )
+
+    @cached_property
+    def signs(self) -> NDArray[np.int8]:
+        """What the classes have: 1 for presence, −1 for absence, 0; classes × features."""
+        weights = self.assignment if self.weighing is None else self.weighing.weights
+        return np.sign(np.asarray(weights, np.float64)).astype(np.int8)
 
     @cached_property
     def class_means(self) -> NDArray[np.float64]:
@@ -128,11 +135,6 @@ class Evidence:
 def standard_units(model: SparseClassifier, seen: Features) -> NDArray[np.float64]:
     """Return the selected features of a batch in standard units."""
     return model.sparse_head.normalise(seen.features.detach().double()).cpu().numpy()
-
-
-def columns_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Return where a mask of features is true."""
-    return tuple(np.flatnonzero(mask).tolist())
 
 
 def gather(
@@ -211,10 +213,12 @@ def gather(
     return evidence
 
 
-def require_evidence(evidence: Any, name: str) -> None:
-    """Raise unless a function of this name was given what `gather` returns."""
+def require_evidence(evidence: Any, name: str, *, sums: bool = True) -> None:
+    """Raise unless a function was given what `gather` returns, of a model without weights."""
     if not isinstance(evidence, Evidence):
         raise InvalidArgument(f"{name} takes what gather returns, not {shown(evidence)}.")
+    if sums and evidence.weighing is not None and not evidence.weighing.signed:
+        raise ModelError(f"{name} adds features up, but this model {evidence.weighing.why}.")
 
 
 def _check(params: Any, **collections: Any) -> None:
@@ -228,7 +232,8 @@ def _check(params: Any, **collections: Any) -> None:
 
 class _Gathering:
     def __init__(self, model: SparseClassifier, params: EvidenceParams, show: Show | None) -> None:
-        self.model, self.assignment, self.show = model, model.assignment, show
+        self.model, self.weighing, self.show = model, Weighing.of(model.sparse_head), show
+        self.assignment = model.assignment if self.weighing is None else model.assignment != 0
         self.by_class = TopSamples(params.per_class)
         self.by_feature = TopSamples(params.per_feature, params.per_feature_and_class)
         self.decisions = TopSamples(params.n_decisions)
@@ -243,7 +248,8 @@ class _Gathering:
     def add(self, x: Batch, labels: Tensor, seen: Features) -> None:
         first, self.n_seen = self.n_seen, self.n_seen + len(labels)
         values = standard_units(self.model, seen)
-        logits = values @ self.assignment.T
+        sums = values @ self.assignment.T
+        logits = sums if self.weighing is None else self.weighing.logits(values)
         predictions = seen.logits.argmax(1).cpu()
         self.labels.append(labels)
         self.predictions.append(predictions)
@@ -290,4 +296,5 @@ class _Gathering:
             self.decisions.of(WRONG),
             self.decisions.of(RIGHT),
             self.floors.values(),
+            self.weighing,
         )

@@ -60,3 +60,8 @@ class Sample:
         elif seen.maps is not None:
             maps = small_maps(seen.maps[i])
         return cls(first + i, label, prediction, values[i], maps, picture)
+
+
+def columns_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return where a mask of features is true."""
+    return tuple(np.flatnonzero(mask).tolist())

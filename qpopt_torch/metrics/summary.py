@@ -110,6 +110,10 @@ class Metrics:
             for key, metric in METRICS.items()
         }
 
+    def titled(self) -> dict[str, float | None]:
+        """Return the same under the titles of the metrics."""
+        return {METRICS[key].title: value for key, value in self.percent().items()}
+
     def save(self, path: AnyPath) -> None:
         """Write the values as a JSON file."""
         with replacing(path) as stream:

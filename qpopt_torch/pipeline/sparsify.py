@@ -18,6 +18,7 @@ from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names, known_class_names
 from qpopt_torch.data.resuming import unknown_order
 from qpopt_torch.data.seeding import seeded
+from qpopt_torch.data.telling import Stage, solve_progress, spoken
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.fingerprint import fingerprint
@@ -34,7 +35,6 @@ from qpopt_torch.pipeline.first_look import first_look
 from qpopt_torch.pipeline.judging import judge, measure
 from qpopt_torch.pipeline.run_folder import CHECKPOINT, PASS, RunFolder, plain_values
 from qpopt_torch.pipeline.sparse_model import advise, sparse_model
-from qpopt_torch.pipeline.telling import EpochLines, Stage, solve_progress, spoken
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import SOLUTION
 from qpopt_torch.statistics.collect import collect
@@ -194,10 +194,8 @@ def sparsify(
     stage.done("solved: %d features, %d a class, gap %s", n_select, n_per_class, gap)
     sparse = sparse_model(core, solution, statistics, plain, kind, progress=shown)
     advise(instance, sparse)
-    said = EpochLines(0 if settings is None else settings.epochs)
 
     def epoch(record: dict[str, float], step: int) -> None:
-        said(record)
         tell(Phase.TRAIN, "  ".join(f"{key} {value:.4g}" for key, value in record.items()))
 
     sparse.record, sparse.unpack = record, unpack
@@ -258,8 +256,12 @@ def _solution(instance: Instance, folder: RunFolder | None, options: Mapping[str
     """Solve the instance, or take the solution of an interrupted call."""
     if folder is None:
         return solved(instance, options)
-    folder.keep_instance(instance)
-    solution = folder.solution(instance)
+    # An idealised solution is one of the instance with as many pairs.
+    answered = instance
+    if options.get("idealise"):
+        answered = instance.with_demands(pairs=len(instance.pairs))
+    folder.keep_instance(answered)
+    solution = folder.solution(answered)
     if solution is None:
         solution = solved(instance, options)
         solution.save(folder.path / SOLUTION)

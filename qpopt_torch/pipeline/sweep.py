@@ -24,6 +24,7 @@ from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import require_rereadable
 from qpopt_torch.data.class_names import checked_class_names
+from qpopt_torch.data.telling import spoken
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError, shown
 from qpopt_torch.metrics.accuracy import Accuracy
@@ -55,6 +56,7 @@ TIME_LIMIT = 20.0
 logger = logging.getLogger("qpopt")
 
 
+@spoken
 def sweep(
     model: nn.Module,
     loader: Iterable[Any],
@@ -94,7 +96,8 @@ def sweep(
         A directory for the points. A second call with the same directory, model and batches takes
         from it what is done.
     progress
-        Whether to show progress on a terminal, or a function that is told of every combination.
+        Whether to show progress, on a terminal or in lines of the logger `qpopt`; or a function
+        that is told of every combination.
 
     Examples
     --------
@@ -163,6 +166,8 @@ def sweep(
             points.append(known[key])
             note = f"n_select {k}  n_per_class {p}  accuracy {known[key].accuracy:.4f}"
             bar.advance(note)
+            if shown:
+                logger.info(note)
             tell(Phase.SOLVE, note)
     if not points:
         raise TrainingError("No combination of n_select and n_per_class has a solution.")

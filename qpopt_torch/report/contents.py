@@ -17,9 +17,13 @@ from qpopt_torch.explain.decision import Decision, decision_on
 from qpopt_torch.explain.decision_terms import Sum, sum_of
 from qpopt_torch.explain.feature import distribution_of
 from qpopt_torch.explain.neighbours import neighbours_of
+from qpopt_torch.explain.rounding import add_up
 from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_maps, encode_series
 from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import feature_meaning
+
+MOST_PAIRS = 200
+"""Pairs of classes that differ in one feature and are listed; of the others the number is said."""
 
 
 def contents(
@@ -27,7 +31,7 @@ def contents(
     decisions: Evidence,
     max_bytes: int,
     params: PageParams,
-    levels: LevelPage,
+    levels: LevelPage | None,
     meaning: Meaning | None = None,
     twins: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
@@ -42,7 +46,7 @@ def contents(
     max_bytes, params
         Size that the page should not exceed, and how it is spent.
     levels
-        Levels and sets of the decisions.
+        Levels and sets of the decisions; without it no decision is shown.
     meaning
         What the features mean, where it is known.
     twins
@@ -59,29 +63,56 @@ def contents(
             samples.append(evidence.samples[index])
         return numbers[key]
 
+    # What lists show first stands together, so that a list loads few parts.
+    for places in gallery.of_feature:
+        for i in places:
+            number(gallery, i)
+    for places in gallery.of_class:
+        for i in places[:1]:
+            number(gallery, i)
     means = gallery.class_means
     data = {
         "classes": _classes(gallery, decisions, number),
         "features": _features(gallery, number, meaning),
         "assignment": [np.flatnonzero(row).tolist() for row in gallery.assignment],
         "means": [[_rounded(value) for value in row] for row in means],
-        **{
-            kind: [
-                {
-                    "sample": number(decisions, i),
-                    **described_decision(decisions.samples[i], gallery),
-                    **levels.of_decision(decisions.samples[i]),
-                }
-                for i in members
-            ]
-            for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
-        },
         "confusions": _confusions(decisions),
         "twins": [[*row["classes"], row["part"]] for row in twins],
-        **_map(gallery),
-        **levels.to_dict(),
+        "map_rows": params.map_rows,
+        **({} if levels is None else _decisions(gallery, decisions, levels, number)),
+        **_weights(gallery),
     }
     return {**data, **drawn(samples, gallery, max_bytes - len(json.dumps(data)), params)}
+
+
+def _decisions(
+    gallery: Evidence, decisions: Evidence, levels: LevelPage, number: Any
+) -> dict[str, Any]:
+    """Return decisions and what compares classes: all that rests on plain sums."""
+    shown = {
+        kind: [
+            {
+                "sample": number(decisions, i),
+                **described_decision(decisions.samples[i], gallery),
+                **levels.of_decision(decisions.samples[i]),
+            }
+            for i in members
+        ]
+        for kind, members in (("wrong", decisions.wrong), ("right", decisions.right))
+    }
+    return {**shown, **_map(gallery), **levels.to_dict()}
+
+
+def _weights(gallery: Evidence) -> dict[str, Any]:
+    """Return the weights of every class for its features; nothing where they are added up.
+
+    And whether all weights are signs, and classes have a constant as well.
+    """
+    if (found := gallery.weighing) is None:
+        return {}
+    used = zip(found.weights, gallery.assignment, strict=True)
+    rows = [[_rounded(w, 3) for w in row[own]] for row, own in used]
+    return {"weights": rows, "signed": found.signed, "biased": bool(found.constants.any())}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -94,10 +125,7 @@ def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[s
             "n": int(counts[c]),
             "right": int(hits[c]),
             "samples": [number(gallery, i) for i in gallery.of_class[c]],
-            "sums": [
-                _shown(sum_of(gallery.samples[i], gallery.assignment, c))
-                for i in gallery.of_class[c]
-            ],
+            "sums": [_summed(gallery, gallery.samples[i], c) for i in gallery.of_class[c]],
         }
         for c, name in enumerate(gallery.names.classes)
     ]
@@ -152,6 +180,14 @@ def described_decision(sample: Sample, gallery: Evidence) -> Mapping[str, Any]:
     return entry
 
 
+def _summed(gallery: Evidence, sample: Sample, c: int) -> list[Any]:
+    """Return the logit of a class and its terms; where it weighs features, its constant last."""
+    if gallery.weighing is None:
+        return _shown(sum_of(sample, gallery.assignment, c))
+    logit, terms = add_up(gallery.weighing.terms(sample.values, c))
+    return [logit / 100, [term / 100 for term in terms]]
+
+
 def _shown(total: Sum) -> list[Any]:
     """Return a sum and its terms, rounded so that they add up."""
     logit, terms = total.shown
@@ -185,8 +221,9 @@ def _confusions(decisions: Evidence) -> list[list[int]]:
 def _map(gallery: Evidence) -> dict[str, Any]:
     found = neighbours_of(gallery.names, gallery.assignment)
     return {
-        "pairs": [list(pair) for pair in found.pairs],
-        "tree": [[int(a), int(b), _rounded(height)] for a, b, height, _ in found.tree.tolist()],
+        "pairs": [list(pair) for pair in found.pairs[:MOST_PAIRS]],
+        "n_pairs": len(found.pairs),
+        "tree": [[int(a), int(b), _rounded(h), int(n)] for a, b, h, n in found.tree.tolist()],
         "class_order": list(found.class_order),
         "feature_order": list(found.feature_order),
     }

@@ -37,7 +37,7 @@ def sharing(model: SparseClassifier) -> dict[str, Any]:
     And whether the classes are distinct: only the solver promises it, not any assignment.
     """
     n_classes, n_select = model.assignment.shape
-    served = model.assignment.sum(axis=0)
+    served = (model.assignment != 0).sum(axis=0)
     distinct = len(np.unique(model.assignment, axis=0)) == n_classes
     n_single = int((served <= 1).sum())
     advice = sharing_advice(n_classes, n_select, served.sum() / n_classes, n_single)
@@ -89,7 +89,7 @@ def setting_rows(
 ) -> list[tuple[str, str]]:
     """Return the settings of the model, and those that the user adds."""
     head = model.sparse_head
-    per_class = sorted(set(model.assignment.sum(axis=1).tolist()))
+    per_class = sorted(set((model.assignment != 0).sum(axis=1).tolist()))
     rows = [
         ("Architecture", type(model.network).__name__),
         ("Classes", str(model.head.n_classes)),

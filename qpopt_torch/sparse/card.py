@@ -51,11 +51,15 @@ def _overview(model: SparseClassifier) -> Iterator[str]:
     )
     yield ""
     yield "```python"
+    pictures = model.record.preprocessing is not None
+    if pictures:
+        yield "from PIL import Image"
+        yield ""
     yield "import qpopt_torch"
     yield ""
     yield f'sparse = qpopt_torch.load("."{given})'
-    if model.record.preprocessing is not None:
-        yield 'logits = sparse(sparse.preprocess(PIL.Image.open("image.jpg"))[None])'
+    if pictures:
+        yield 'logits = sparse(sparse.preprocess(Image.open("image.jpg"))[None])'
     else:
         yield "logits = sparse(x)  # inputs as the network takes them"
     yield "sparse.class_features(0)  # the features of the first class"
@@ -73,17 +77,17 @@ def _metrics(model: SparseClassifier) -> Iterator[str]:
     if "sparse" not in known:
         yield "Nothing was measured when it was made: it was given no validation samples."
         return
-    sparse = known["sparse"].percent()
-    dense = known["dense"].percent() if "dense" in known else {}
+    sparse = known["sparse"].titled()
+    dense = known["dense"].titled() if "dense" in known else {}
     yield f"Measured on {known['sparse'].n_samples:,} validation samples."
     yield ""
     yield "| | this model | the dense network |"
     yield "|---|---|---|"
-    for key, value in sparse.items():
+    for title, value in sparse.items():
         if value is not None:
-            other = dense.get(key)
+            other = dense.get(title)
             shown = "–" if other is None else f"{other:.1f} %"
-            yield f"| {key.replace('_', ' ')} | {value:.1f} % | {shown} |"
+            yield f"| {title} | {value:.1f} % | {shown} |"
 
 
 def _features(model: SparseClassifier) -> Iterator[str]:

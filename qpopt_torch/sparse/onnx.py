@@ -102,9 +102,12 @@ def _exported(model: SparseClassifier, x: Tensor) -> bytes:
         assert program is not None
         content: bytes = program.model_proto.SerializeToString()
     except Exception as error:  # whatever an exporter does not know of a network
-        said = " ".join(str(error).split())[:300]
+        cause: BaseException = error  # the exporter wraps what went wrong, and says little itself
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        said = " ".join(str(cause).split())[:300]
         raise ModelError(
-            f"This network cannot be written as ONNX: {type(error).__name__}: {said}"
+            f"This network cannot be written as ONNX: {type(cause).__name__}: {said}"
         ) from error
     return content
 

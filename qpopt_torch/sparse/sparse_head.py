@@ -124,6 +124,12 @@ class SparseHead(nn.Module):
         """The assignment: what the weight is in a linear layer."""
         return self.assignment
 
+    @property
+    def constants(self) -> Tensor:
+        """What is added to the logits: what the bias is in a linear layer."""
+        none = self.assignment.new_zeros(len(self.assignment))
+        return none if self.class_bias is None else self.class_bias
+
     def select(self, received: Tensor, *, axis: int = -1) -> Tensor:
         """Return the selected features of what the network gives, which lie along an axis."""
         if self.adapter is None:

@@ -11,6 +11,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorData
 
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import check_features
+from qpopt_torch.data.telling import spoken
 from qpopt_torch.errors import LoaderError, ModelError, shown
 from qpopt_torch.sparse.adapter import Adapter
 from qpopt_torch.sparse.sparse_head import SparseHead
@@ -19,6 +20,7 @@ from qpopt_torch.training.objectives import AdapterObjective
 from qpopt_torch.training.settings import AdapterTraining, require_settings
 
 
+@spoken
 def train_adapter(
     head: SparseHead,
     features: ArrayLike | Tensor,

@@ -9,6 +9,7 @@ from torch import nn
 
 from qpopt.io import AnyPath
 from qpopt_torch.data.batches import begin
+from qpopt_torch.data.telling import spoken
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.finer_maps import refine, split_head
@@ -24,6 +25,7 @@ DROPOUT = 0.2
 """Chance that a feature is left out where the settings have none."""
 
 
+@spoken
 def train_dense(
     model: nn.Module,
     loader: Iterable[Any],

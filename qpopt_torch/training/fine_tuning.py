@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from qpopt.io import AnyPath
+from qpopt_torch.data.telling import spoken
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.sparse.classifier import SparseClassifier
@@ -22,6 +23,7 @@ from qpopt_torch.training.settings import FineTuning, PartialTraining, require_s
 logger = logging.getLogger("qpopt")
 
 
+@spoken
 def fine_tune(
     model: SparseClassifier,
     loader: Iterable[Any],
@@ -55,7 +57,8 @@ def fine_tune(
     log
         Called with figures and the number of steps so far, after every epoch.
     progress
-        Whether to show a progress bar on a terminal.
+        Whether to show progress: a bar on a terminal, elsewhere a line of the logger `qpopt` for
+        every epoch.
 
     Returns
     -------

@@ -21,6 +21,7 @@ from qpopt_torch.data.batches import batch_count, batches, require_rereadable
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.data.sharding import check_sharded
+from qpopt_torch.data.telling import EpochLines
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.metrics.accuracy import Accuracy, accuracy
 from qpopt_torch.network.fingerprint import fingerprint
@@ -149,6 +150,7 @@ def train(
     done = len(history.epochs)
     n_batches = batch_count(loader)
     good = _state(training.model)
+    said = EpochLines(training.settings.epochs)
     with Bar(
         training.title,
         None if n_batches is None else n_batches * training.settings.epochs,
@@ -174,6 +176,8 @@ def train(
                 record["val_accuracy"] = accuracy(judged, val_loader, progress=False)
             history.epochs.append(record)
             write(training, history.epochs, checkpoint, start)
+            if progress and ranks.is_first():
+                said(record)
             if log is not None and ranks.is_first():
                 log(dict(record), steps)
     training.model.eval()

@@ -16,6 +16,8 @@ Amp = Literal["auto", "off", "bfloat16", "float16"]
 
 STAGE_RATE = 0.9
 """Factor of the learning rate from one stage to the next."""
+COLD = 0.01
+"""Factor of the learning rate at which a warm-up begins."""
 
 
 def leak(settings: Schedule | AdapterTraining, epoch: float) -> float:
@@ -40,6 +42,9 @@ class Schedule:
         `steps`, or `cosine` down to 0 over all epochs.
     decay, decay_every
         In steps, the learning rate is multiplied by `decay` every `decay_every` epochs.
+    warmup
+        Epochs in which the learning rate rises to what it would be: an assignment that has little
+        to do with the features asks for steps that switch all of them off for good.
     norms
         `frozen` leaves the statistics of batch norms as they are, and uses them while training.
     grids
@@ -67,6 +72,7 @@ class Schedule:
     annealing: Literal["steps", "cosine"] = "steps"
     decay: float = 0.4
     decay_every: int
+    warmup: float = 0.0
     norms: Literal["trained", "frozen"] = "trained"
     grids: Literal["all", "one"] = "all"
     smoothing: float = 0.0
@@ -79,9 +85,10 @@ class Schedule:
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
+        warm = COLD + (1 - COLD) * epoch / self.warmup if epoch < self.warmup else 1.0
         if self.annealing == "cosine":
-            return 0.5 * (1 + cos(pi * epoch / self.epochs))
-        return float(self.decay ** (epoch // self.decay_every))
+            return warm * 0.5 * (1 + cos(pi * epoch / self.epochs))
+        return warm * float(self.decay ** (epoch // self.decay_every))
 
     def optimizer(self, groups: Iterable[dict[str, Any]]) -> Optimizer:
         """Return the optimiser of some groups of parameters."""

@@ -160,6 +160,7 @@ SETTINGS = {
         "weight_decay": [-1, "x", None],
         "decay": [-1, "x", float("inf")],
         "decay_every": [0, -1, 1.5, None],
+        "warmup": [-1, "x", None, float("nan")],
         "beta": [-1, "x", None],
         "amp": ["half", None, 16],
         "seed": [-1, 0.5, None],

@@ -28,7 +28,7 @@ class Recipe:
         Epochs in which the head of the dense network is trained alone, before all of it.
     dense_epochs, dense_lr, head_lr, dense_beta, dense_smoothing
         Of the dense network; with the rate 0 it stays as it is, but for its head.
-    epochs, lr, beta, smoothing
+    epochs, lr, warmup, beta, smoothing
         Of every sparse model.
     weight_decay, algorithm, annealing, norms, amp
         Of both, as in `FineTuning`.
@@ -62,6 +62,7 @@ class Recipe:
     dense_smoothing: float = 0.0
     epochs: int = 12
     lr: float = 5e-4
+    warmup: float = 0.0
     beta: float = 2.0
     smoothing: float = 0.0
     weight_decay: float = 0.05
@@ -97,6 +98,11 @@ class Recipe:
                 raise BenchmarkError(f"{name} must be like {known[name]!r}, not {value!r}.")
         return replace(self, **options)
 
+    @classmethod
+    def of(cls, text: str) -> Recipe:
+        """Return the recipe of a text."""
+        return cls(**json.loads(text))
+
     @property
     def text(self) -> str:
         """All values, as text that is the same for the same ones."""
@@ -126,6 +132,7 @@ class Recipe:
         return FineTuning(
             epochs=self.epochs,
             lr=self.lr,
+            warmup=self.warmup,
             beta=self.beta,
             smoothing=self.smoothing,
             decay_every=max(1, self.epochs // 4),

@@ -1,7 +1,9 @@
 import subprocess
+from functools import cache
 
 import pytest
 
+from qpopt import generate
 from qpopt.control.processes import command
 from qpopt.methods import warm_up
 
@@ -21,3 +23,11 @@ def test_no_solve_compiles_anything_of_its_own():
         command("tests.qpopt.methods.compiling"), capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_getting_ready_is_told_where_it_was_not_done(monkeypatch):
+    monkeypatch.setattr(warm_up, "compile_loops", cache(lambda: None))
+    told = []
+    for _ in range(2):
+        warm_up.get_ready(generate(8, 4, 5, 2), told.append)
+    assert [event.note for event in told] == [warm_up.COMPILING]

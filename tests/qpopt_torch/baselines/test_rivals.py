@@ -1,5 +1,7 @@
 """What the rivals have in common, and what each of them promises."""
 
+import re
+
 import pytest
 import torch
 
@@ -12,8 +14,16 @@ from qpopt_torch.baselines.base import Samples, keep_largest
 from qpopt_torch.baselines.glm_saga import glm_saga
 from qpopt_torch.baselines.q_senn import class_bias, q_senn, rounded
 from qpopt_torch.baselines.sldd import greedy_selection, sldd
-from qpopt_torch.explain import explain_decision, explain_neighbours, gather
+from qpopt_torch.explain import (
+    explain_class,
+    explain_contrast,
+    explain_decision,
+    explain_feature,
+    explain_neighbours,
+    gather,
+)
 from qpopt_torch.training.features import extract
+from tests.qpopt_torch.report.decoding import data_of
 from tests.qpopt_torch.small import batches, cnn, weights
 
 
@@ -114,15 +124,41 @@ def test_held_out_samples_leave_every_class_one():
         Samples.of(torch.randn(31, 2), labels, 2, seed).net(mixing=0.9)
 
 
-def test_nothing_is_said_of_weighted_features(tmp_path):
+@pytest.mark.parametrize("rival", [sldd, q_senn])
+def test_the_report_of_weighted_features(rival, tmp_path):
+    """It shows what classes add up: every feature times its weight, and the constant last."""
+    sparse = rival(cnn(), DATA, n_select=5, n_per_class=2, training=None, progress=False)
+    text, data = data_of(sparse.report(tmp_path / "report.html", DATA, progress=False))
+    assert "a weighted sum of some out of 5 features" in text
+    assert "the plain sum" not in text
+    assert "each times the weight that the class gives it" in text
+    tabs = re.findall(r'data-tab="(\w+)"', text)
+    assert tabs == ["overview", "classes", "features"]
+    assert not {"wrong", "right", "pairs", "levels"} & set(data)
+    x = torch.cat([batch[0] for batch in DATA])
+    logits = sparse(x).detach()
+    weights = sparse.sparse_head.weight
+    for c, entry in enumerate(data["classes"]):
+        assert data["assignment"][c] == weights[c].nonzero().flatten().tolist()
+        assert data["weights"][c] == pytest.approx(weights[c][weights[c] != 0].tolist(), abs=1e-3)
+        for number, (score, terms) in zip(entry["samples"], entry["sums"], strict=True):
+            index = data["samples"][number]["index"]
+            assert score == pytest.approx(float(logits[index, c]), abs=0.006)
+            assert sum(terms) == pytest.approx(score)
+            constant = float(sparse.sparse_head.bias[c])
+            assert terms[-1] == pytest.approx(constant, abs=0.011)
+
+
+def test_nothing_is_said_of_what_would_change_weighted_features(tmp_path):
     """Explanations add features up; of a model that weighs them they would be false."""
     sparse = sldd(cnn(), DATA, n_select=5, n_per_class=2, training=None, progress=False)
+    evidence = gather(sparse, DATA, progress=False)
     for explain in (
-        lambda: sparse.report(tmp_path / "report.html", DATA),
-        lambda: gather(sparse, DATA, progress=False),
         lambda: explain_decision(sparse, DATA[0][0][0]),
         lambda: explain_neighbours(sparse),
+        lambda: explain_class(evidence, 0),
+        lambda: explain_contrast(evidence, 0, 1),
     ):
-        with pytest.raises(ModelError, match="add features up, but this model weighs them"):
+        with pytest.raises(ModelError, match=r"adds? features up, but this model weighs them"):
             explain()
-    assert not list(tmp_path.iterdir())
+    assert explain_feature(evidence, int(sparse.selection[0])).classes

@@ -19,6 +19,15 @@ def test_the_published_schedules():
     assert 100 * dense.lr * dense.rate(149) == pytest.approx(1.28e-2)
 
 
+def test_a_warm_up_ends_in_what_the_rate_would_be():
+    tuning = FineTuning(epochs=10, warmup=2.0, decay_every=4)
+    assert [tuning.rate(e) for e in (0, 1, 2, 4)] == pytest.approx([0.01, 0.505, 1, 0.4])
+    partial = PartialTraining(epochs=10, warmup=5.0)
+    # Half of the cosine is over, so is the warm-up; halfway, it is halved.
+    assert partial.rate(5) == pytest.approx(0.5)
+    assert partial.rate(2.5) == pytest.approx((0.01 + 0.99 / 2) * (0.5 + 0.5 * 0.5**0.5))
+
+
 def test_the_published_stages():
     tuning = FineTuning.grounded(seed=3)
     assert (tuning.epochs, tuning.lr, tuning.seed) == (70, 1e-4, 3)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tests.qpopt_torch.report.claims.reading import numbers, read
 from tests.qpopt_torch.report.claims.truth import Truth
+from tests.qpopt_torch.report.decoding import pixels
 
 HUNDREDTH = 0.0101
 """How far a shown number may be off: rounded, or a difference of two that are."""
@@ -70,6 +71,24 @@ class Claims:
     def sample(self, place):
         """Return the index in its loader of a sample, given by its place on the page."""
         return self.data["samples"][place]["index"]
+
+    def pictured(self, place, seen):
+        """A row of numbers, or a picture, is that of the sample and of no other."""
+        entry = self.data["samples"][place]
+        x = seen.x[entry["index"]].double().numpy()
+        if "row" in entry:
+            shown = [float(value) for _, value in entry["row"]]
+            self.say(np.allclose(shown, x.ravel(), rtol=1e-3), f"the numbers of {entry['index']}")
+        elif "image" in entry:
+            picture = pixels(self.data["images"][entry["image"]]).astype(float)
+            picture = picture[..., :3].mean(axis=2) if picture.ndim == 3 else picture
+            rows, columns = (
+                (np.arange(n) + 0.5) * m // n
+                for n, m in zip(picture.shape, x.shape[1:], strict=True)
+            )
+            same = x.mean(axis=0)[np.ix_(rows.astype(int), columns.astype(int))]
+            alike = np.corrcoef(picture.ravel(), same.ravel())[0, 1]
+            self.say(alike > 0.9, f"the picture of {entry['index']} ({alike:.2f} alike)")
 
     def confused(self, a, b):
         """Return how many samples of a class are taken for another."""

@@ -72,6 +72,7 @@ def samples(claims, c, own, rows):
     for (total, *values), place in zip(rows, claims.data["classes"][c]["samples"], strict=True):
         index = claims.sample(place)
         claims.say(truth.shown.y[index] == c, "a sample of the class")
+        claims.pictured(place, truth.shown)
         scores.append(truth.shown.logits[index, c])
         terms = [numbers(value)[0] for value in values]
         claims.sum_of(numbers(total)[0], terms, own, truth.shown, index)

@@ -63,6 +63,7 @@ def decision(claims, kind, place):
     truth, decided = claims.truth, claims.truth.decided
     seen = claims.open(f"decision/{kind}/{place}")
     sample = claims.sample(claims.data[kind][place]["sample"])
+    claims.pictured(claims.data[kind][place]["sample"], decided)
     label, pred = int(decided.y[sample]), int(decided.guesses[sample])
     names = claims.class_names
     title = names[label] + ("" if label == pred else f" taken for {names[pred]}")

@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import numpy as np
+
+from tests.qpopt_torch.report.decoding import data_of
 
 NUMBER = r"[+−-]?\d[\d,]*(?:\.\d+)?"
 PERCENT = r"(\d+(?:\.\d+)?) %"
@@ -34,7 +38,8 @@ READ = """async (views) => {
   const read = (panel) => {
     const all = (q, n = panel) => [...n.querySelectorAll(q)];
     const texts = (q, n = panel) => all(q, n).map((e) => e.textContent);
-    const bare = (e) => { const copy = e.cloneNode(true); all("small", copy).forEach((s) => s.before(" | ")); return copy.textContent; };
+    // A picture may be of words or numbers, which are not said of the model.
+    const bare = (e) => { const copy = e.cloneNode(true); all(".picture", copy).forEach((s) => s.remove()); all("small", copy).forEach((s) => s.before(" | ")); return copy.textContent; };
     return {
       heading: panel.querySelector("h2").textContent,
       titles: texts("h3"),
@@ -56,6 +61,7 @@ READ = """async (views) => {
   const said = {};
   for (const view of views) {
     await opened(`#/${view}`);
+    while (document.querySelector("main .waiting")) await new Promise((done) => setTimeout(done, 5));
     const name = view.split("/")[0];
     said[view] = read(document.getElementById(`panel-${panels[name] || name}`));
   }
@@ -92,7 +98,7 @@ def read(page, most=None):
 
     Of contrasts and of each kind of decisions, at most so many are looked at.
     """
-    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    _, data = data_of(Path(unquote(urlparse(page.url).path)))
     views = ["overview", "classes", "features", "decisions", "map"]
     views += [f"class/{c}" for c in range(len(data["classes"]))]
     views += [f"feature/{j}" for j in range(len(data["features"]))]

@@ -7,18 +7,26 @@ import pytest
 
 from qpopt import TracePoint
 from qpopt.control import Event, Phase
-from qpopt_torch import AdapterTraining, FineTuning, sparsify
-from qpopt_torch.pipeline import telling
-from qpopt_torch.pipeline.telling import EpochLines, SolveLines, lines
+from qpopt_torch import AdapterTraining, DenseTraining, FineTuning, sparsify, train_dense
+from qpopt_torch.data import telling
+from qpopt_torch.data.telling import EpochLines, SolveLines, lines
 from tests.qpopt_torch.small import batches, cnn
 
 logger = logging.getLogger("qpopt")
 
 
+@pytest.fixture(autouse=True)
+def _no_level():
+    """A command that ran before in this process may have set one."""
+    before = logger.level
+    logger.setLevel(logging.NOTSET)
+    yield
+    logger.setLevel(before)
+
+
 def as_it_comes(monkeypatch):
     """Take away what the test runner did: logging as it is where nobody has set it up."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    assert logger.level == logging.NOTSET
     assert not logger.handlers
 
 
@@ -31,7 +39,7 @@ def test_every_stage_and_epoch_has_a_line(capsys, monkeypatch):
     expected = (
         r"head '6' with 8 features, feature maps '2', pooling: average\n"
         r"statistics of 17 samples, 4 classes × 8 features, \d+\.\d s\n"
-        r"(.*\n)?solved: 5 features, 2 a class, gap \d\.\d\d %, \d+\.\d s\n"
+        r"(.*\n)*solved: 5 features, 2 a class, gap \d\.\d\d %, \d+\.\d s\n"
         r"(.*\n)*epoch 2 of 2: loss \S+, accuracy \S+ %, validation \S+ %\n"
         r"trained, \d+\.\d s\n"
         r"accuracy \S+, of the dense model \S+\n"
@@ -96,3 +104,19 @@ def test_epochs_tell_how_long_the_rest_takes(caplog, monkeypatch):
     assert lines_[0] == "epoch 4 of 10: loss 0.500, accuracy 25.0 %, about 12 s left"
     assert lines_[-1] == "epoch 10 of 10: loss 0.500, accuracy 25.0 %"
     assert len(lines_) == 5  # those of 0.1 s but the last are left out
+
+
+def test_whoever_trains_without_sparsify_is_told_too(capsys, monkeypatch):
+    as_it_comes(monkeypatch)
+    train_dense(cnn(), batches(), DenseTraining(epochs=2, lr=1e-3))
+    assert re.search(r"epoch 2 of 2: loss \S+, accuracy", capsys.readouterr().err)
+    train_dense(cnn(), batches(), DenseTraining(epochs=2, lr=1e-3), progress=False)
+    assert "epoch" not in capsys.readouterr().err
+
+
+def test_what_compiling_takes_is_said_before_it_begins(caplog):
+    solve = telling.solve_progress(True)
+    with caplog.at_level(logging.INFO, "qpopt"):
+        solve(Event(Phase.START, TracePoint(0.0, None, None), "getting ready"))
+        solve(Event(Phase.START, TracePoint(0.0, None, None)))
+    assert [record.getMessage() for record in caplog.records] == ["solving: getting ready"]

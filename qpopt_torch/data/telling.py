@@ -9,7 +9,7 @@ from functools import wraps
 from time import perf_counter
 from typing import Any, ParamSpec, TypeVar
 
-from qpopt.control import Event, OnEvent
+from qpopt.control import Event, OnEvent, Phase
 from qpopt.control.progress import live_line, on_terminal
 from qpopt_torch.data import distributed as ranks
 
@@ -77,6 +77,8 @@ class SolveLines:
     def __call__(self, event: Event) -> None:
         """Write how things stand, unless a line was written just now."""
         seconds = event.point.seconds
+        if event.phase is Phase.START and event.note:
+            logger.info("solving: %s", event.note)
         if seconds - self._last >= BETWEEN:
             self._last = seconds
             logger.info("solving: %s", live_line(event, seconds).strip())
