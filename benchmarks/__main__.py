@@ -55,8 +55,8 @@ def show_list(
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in (
         "instance",
-        "class",
-        "features×classes",
+        "suite",
+        "feats×classes",
         "select",
         "dense",
         "best known",

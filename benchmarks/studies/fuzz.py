@@ -1,7 +1,8 @@
 """fuzz: small random instances of every kind and size, each solved in every way and by brute force.
 
 The brute force shares nothing with qpopt. A disagreement is a wrong objective, a bound below the
-optimum, a false `optimal`, a solution that does not verify, or an error.
+optimum, a false `optimal` or `infeasible`, a solution that does not verify, or an error. Every
+second instance has demands, every fourth one alike classes that want the same few features.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import numpy as np
 import typer
 from scipy.optimize import linear_sum_assignment
 
+from benchmarks.studies import demanded
 from qpopt import (
     Certificate,
+    InfeasibleInstance,
     Instance,
     QpoptError,
     available_solvers,
@@ -30,6 +33,7 @@ from qpopt import (
     verify,
 )
 from qpopt.cli.runner import CHECK_FAILED
+from qpopt.methods.registry import find_method
 
 CLAIMED = 1.1e-3
 """A solution that is called optimal is no further from the optimum than this, relative to it."""
@@ -44,12 +48,17 @@ PROOFS: tuple[dict[str, Any], ...] = ({}, {"enumerate": False, "search_seconds":
 
 
 class Tally(NamedTuple):
-    """How much was compared, and what disagreed."""
+    """How much was compared, and what disagreed; of instances with demands some are refused."""
 
-    instances: int
-    solves: int
-    bounds: int
-    disagreements: tuple[str, ...]
+    instances: int = 0
+    solves: int = 0
+    bounds: int = 0
+    disagreements: tuple[str, ...] = ()
+    demanding: int = 0
+    refused: int = 0
+
+    def __add__(self, other: tuple[Any, ...]) -> Tally:
+        return Tally(*(mine + yours for mine, yours in zip(self, other, strict=True)))
 
 
 def main(
@@ -61,7 +70,8 @@ def main(
     typer.echo(f"seed {began}")
     tally = fuzz(began, 60 * minutes)
     typer.echo(
-        f"{tally.instances} instances, {tally.solves} solves, {tally.bounds} bounds, "
+        f"{tally.instances} instances, {tally.demanding} with demands, of which {tally.refused} "
+        f"were refused, {tally.solves} solves, {tally.bounds} bounds, "
         f"{len(tally.disagreements)} disagreements"
     )
     if tally.disagreements:
@@ -69,23 +79,53 @@ def main(
 
 
 def fuzz(seed: int, seconds: float) -> Tally:
-    """Compare at least one instance, then as many as fit into the time."""
-    runs = list(_runs())
+    """Compare at least two instances, one with demands, then as many as fit into the time."""
     until = time.monotonic() + seconds
-    instances = solves = bounds = 0
-    found: list[str] = []
-    while not instances or time.monotonic() < until:
-        instance = _instance(np.random.default_rng([seed, instances]))
-        best = optimum(instance)
-        wrong = [text for run in runs for text in _wrong_solve(instance, best, *run)]
-        wrong += [text for kind in KINDS for text in _wrong_bound(instance, best, kind)]
-        wrong += [text for more in PROOFS for text in _wrong_proof(instance, best, more)]
-        for text in wrong:
-            typer.echo(f"instance {instances} of seed {seed}, {instance!r}: {text}")
-        instances, bounds = instances + 1, bounds + len(KINDS)
-        solves += len(runs) + len(PROOFS)
-        found += wrong
-    return Tally(instances, solves, bounds, tuple(found))
+    tally = Tally()
+    while tally.instances < 2 or time.monotonic() < until:
+        number = tally.instances
+        rng = np.random.default_rng([seed, number])
+        if number % 2:
+            part = _compared_with_demands(rng)
+        else:
+            part = _compared(_crowded(rng) if number % 4 else _instance(rng))
+        for text in part.disagreements:
+            typer.echo(f"instance {number} of seed {seed}, {text}")
+        tally += part
+    return tally
+
+
+def _compared(instance: Instance) -> Tally:
+    """Compare an instance without demands."""
+    best = optimum(instance)
+    runs = list(_runs())
+    wrong = [text for run in runs for text in _wrong_solve(instance, best, *run)]
+    wrong += [text for kind in KINDS for text in _wrong_bound(instance, best, kind)]
+    wrong += [text for more in PROOFS for text in _wrong_proof(instance, best, more)]
+    told = tuple(f"{instance!r}: {text}" for text in wrong)
+    return Tally(1, len(runs) + len(PROOFS), len(KINDS), told)
+
+
+def _compared_with_demands(rng: np.random.Generator) -> Tally:
+    """Compare an instance with demands, by every method that takes them."""
+    given = demanded.drawn(rng)
+    best = demanded.optimum(given)
+    try:
+        instance = given.instance()
+    except InfeasibleInstance as error:
+        told: tuple[str, ...] = ()
+        if best is not None:
+            told = (f"optimum {best!r}: refused: {error}",)
+        return Tally(1, 0, 0, told, 1, 1)
+    optimum = -np.inf if best is None else best
+    runs = [
+        run for run in _runs() if find_method(run[0]).demands.issuperset(instance.demands.stated)
+    ]
+    wrong = [text for run in runs for text in _wrong_solve(instance, optimum, *run)]
+    wrong += [text for kind in KINDS for text in _wrong_bound(instance, optimum, kind)]
+    wrong += _wrong_proof(instance, optimum, {})
+    told = tuple(f"{instance!r}: {text}" for text in wrong)
+    return Tally(1, len(runs) + 1, len(KINDS), told, 1)
 
 
 def optimum(instance: Instance) -> float:
@@ -150,6 +190,18 @@ def _instance(rng: np.random.Generator) -> Instance:
     )  # fmt: skip
 
 
+def _crowded(rng: np.random.Generator) -> Instance:
+    """Return an instance whose bounds need groups and families: see `qpopt.cuts.families`."""
+    m, k = ((3, 1), (4, 2), (5, 2), (5, 3), (6, 2), (6, 3))[int(rng.integers(6))]
+    n, classes = int(rng.integers(m + 2, 13)), int(rng.integers(3, min(8, comb(m, k)) + 1))
+    own = float(rng.choice([0.01, 0.1, 0.5, 5.0]))
+    A = rng.uniform(0, 1, n) + own * rng.uniform(0, 1, (classes, n))
+    R = np.triu(rng.uniform(0, 1, (n, n)) * (rng.random((n, n)) < rng.random()), 1)
+    R *= float(rng.choice([0.0, 0.0, 0.05, 0.3]))
+    scale = float(rng.choice([1.0, 1e-30, 1e9]))
+    return Instance(A * scale, (R + R.T) * scale, np.zeros(n), m, k, name=f"crowded ×{scale:g}")
+
+
 def _wrong_solve(
     instance: Instance, best: float, method: str, solver: str, options: dict[str, Any]
 ) -> Iterator[str]:
@@ -162,6 +214,14 @@ def _wrong_solve(
     verification = verify(instance, solution)
     if not verification:
         yield f"{who}: {verification}"
+    if best == -np.inf:
+        proves = find_method(method).exact
+        if solution.objective is not None or (proves and solution.status != "infeasible"):
+            yield f"{who}: {solution.status}, but there is no solution"
+        return
+    if solution.status == "infeasible":
+        yield f"{who}: infeasible, but the optimum is {best!r}"
+        return
     objective = -np.inf if solution.objective is None else solution.objective
     rounding = _rounding(instance)
     if objective > best + rounding:
@@ -179,11 +239,14 @@ def _wrong_proof(instance: Instance, best: float, options: dict[str, Any]) -> It
         path = Path(folder) / "proof.npz"
         try:
             solution = solve(instance, options={**options, "certificate": path})
+            if solution.status == "infeasible" and best == -np.inf:
+                return
             verification = verify(instance, solution, certificate=Certificate.load(path))
         except QpoptError as error:
             yield f"{who}: {type(error).__name__}: {error}"
             return
-    if not verification.bound_proven:
+    # What selections are worth under demands is not looked at by the check: that is a claim.
+    if not (verification if instance.demands else verification.bound_proven):
         yield f"{who}: {verification}"
     if verification.shown is not None and verification.shown < best - _rounding(instance):
         yield f"{who}: {verification.shown!r} below the optimum {best!r}"
@@ -204,6 +267,7 @@ def _wrong_bound(instance: Instance, best: float, kind: str) -> Iterator[str]:
 
 def _rounding(instance: Instance) -> float:
     """Return the last digit of the largest terms that Z may have."""
-    similarity = instance.n_per_class * float(np.abs(instance.A).max(axis=1).sum())
+    most = float(instance.budgets.most.max()) * max(1.0, instance.gamma)
+    similarity = most * float(np.abs(instance.A).max(axis=1).sum())
     bias = instance.n_select * float(np.abs(instance.b).max())
     return float(np.finfo(float).eps) * (similarity + bias)

@@ -63,7 +63,9 @@ def end_to_end(features: int, classes: int, seconds: float) -> Run:
         began = time.perf_counter()
         result = work(*arguments, **options)
         spent = time.perf_counter() - began
-        costs.append(Cost(name, spent, memory(psutil.Process()) / GIGABYTE))
+        # What the kernel says of one process is exact to some pages only, and may fall by those.
+        most = max([memory(psutil.Process()) / GIGABYTE, *(cost.memory for cost in costs)])
+        costs.append(Cost(name, spent, most))
         return result
 
     with TemporaryDirectory() as folder:

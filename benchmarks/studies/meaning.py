@@ -34,7 +34,7 @@ from qpopt_torch import (
     fine_tune,
     train_dense,
 )
-from qpopt_torch.baselines.random_assignment import random_assignment, random_selection
+from qpopt_torch.baselines.chance import chance_assignment, chance_selection
 from qpopt_torch.baselines.sldd import sldd
 from qpopt_torch.evidence.meaning import meaning_of
 from qpopt_torch.network.local_network import local_network
@@ -50,12 +50,14 @@ Figures = dict[str, float]
 COLUMNS: Mapping[str, tuple[str, int]] = {
     "accuracy": ("accuracy %", 1),
     "aligned": ("aligned %", 0),
+    "confirmed": ("confirmed %", 0),
     "found": ("variants found %", 0),
     "own_drop": ("own drop", 2),
     "other_drop": ("others' drop", 2),
     "deletion": ("deletion", 2),
     "background": ("background %", 1),
     "pointing": ("pointing %", 0),
+    "of_part": ("twins' features %", 0),
     "twins": ("twins %", 0),
     "sid5": ("SID@5 %", 1),
     "contrastiveness": ("Contrast. %", 1),
@@ -138,8 +140,8 @@ def rival(method: Callable[..., SparseClassifier]) -> Callable[[Task], SparseCla
 
 METHODS: Mapping[str, Callable[[Task], SparseClassifier]] = {
     "optimised": optimised,
-    "random selection, best assignment": lambda t: t.tuned(random_selection(t.instance, t.seed)),
-    "random assignment": lambda t: t.tuned(random_assignment(t.instance, t.seed)),
+    "random selection, best assignment": lambda t: t.tuned(chance_selection(t.instance, t.seed)),
+    "random assignment": lambda t: t.tuned(chance_assignment(t.instance, t.seed)),
     "SLDD": rival(sldd),
 }
 

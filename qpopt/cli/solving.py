@@ -34,6 +34,9 @@ def solve(
         typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated."),
     ] = None,
     demand: options.Demands = None,
+    idealise: Annotated[
+        bool, typer.Option("--idealise", help="Afterwards, keep as many pairs, but the best ones.")
+    ] = False,
     start: Annotated[
         Path | None, typer.Option(metavar="SOLUTION", help="A solution to start from.")
     ] = None,
@@ -58,6 +61,7 @@ def solve(
         seed=seed,
         threads=threads,
         start=None if start is None else Solution.load(start),
+        idealise=idealise,
         progress=True,
         options=chosen,
     )

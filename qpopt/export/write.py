@@ -14,7 +14,7 @@ from qpopt.export.names import label, title
 from qpopt.io.atomic import AnyPath, replacing
 from qpopt.models.compact import COMPACT_TAKES, build_compact
 from qpopt.models.compiler import compile_model
-from qpopt.models.paper import Tightening, build_paper
+from qpopt.models.paper import PAPER_TAKES, Tightening, build_paper
 from qpopt.models.qcqp import QCQP_TAKES, build_qcqp
 from qpopt.problem import validation
 from qpopt.problem.constraints import refuse
@@ -26,7 +26,7 @@ FORMATS = {".mps": ProblemFormat.mps, ".lp": ProblemFormat.cpxlp, ".qplib": None
 TAKES: Mapping[str, frozenset[str]] = {
     "compact": COMPACT_TAKES,
     "qcqp": QCQP_TAKES,
-    "paper": frozenset(),
+    "paper": PAPER_TAKES,
 }
 """The formulations, and the demands that each states."""
 

@@ -7,12 +7,13 @@ and one more solve, with the Γ that has grown meanwhile, changes no assignment.
 feasible; no bound of it is a bound of the problem. As the first rounds hardly know a rule for
 single classes but decide what Γ holds, the result lies below the optimum: far below on instances of
 a dozen features, 364.8 to 366.1 by solver where `search` finds 376.5 on `generate(64, 20, 10, 3)`.
-At the size of real networks about 1 % is to be expected: 0.5 % was published.
+At the size of real networks about 1 % is to be expected: 0.5 % was published. Pairs of classes are
+part of every round, as are forbidden and required assignments.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import inf
@@ -23,18 +24,18 @@ from numpy.typing import NDArray
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
+from qpopt.control.judging import best_of_selection
 from qpopt.errors import SolverLimit
 from qpopt.methods.base import Method, Options, option
 from qpopt.methods.compact import objective_form
 from qpopt.methods.paper_repair import distinct_by_swaps
 from qpopt.models.duplicate_cuts import equal_classes
-from qpopt.models.paper import Tightening, compile_paper, paper_sizes
+from qpopt.models.paper import PAPER_TAKES, Tightening, compile_paper, paper_sizes
 from qpopt.models.warm_start import start_vector
 from qpopt.problem import validation
 from qpopt.problem.demands.fulfilment import misfit
-from qpopt.problem.instance import Instance
 from qpopt.problem.objective import best_assignment
-from qpopt.problem.solution import Candidate
+from qpopt.problem.solution import Candidate, Status
 from qpopt.solvers.base import Solver, SolverRequest
 from qpopt.solvers.choice import keep_quadratic
 from qpopt.solvers.lazy_constraints import solve_for
@@ -77,10 +78,12 @@ class _Rounds:
         incumbent.details["finished"] = False
 
     def run(self) -> None:
-        start = self.incumbent.best or _hint(self.instance)
+        start = self.incumbent.best or self._hint()
         before: NDArray[np.bool_] | None = None
         while len(self.log) < self.options.max_rounds and not self.incumbent.clock.over:
             found = self._solve(start)
+            if found is None and self._widened():
+                continue
             if found is None:
                 return
             selection, used = found
@@ -127,7 +130,12 @@ class _Rounds:
             x = start_vector(self.instance, model, start, tightening)
         incumbent.enter(Phase.MIP, f"round {len(self.log) + 1}")
         limits = incumbent.clock.share(most=self.options.round_time_limit)
-        result = solve_for(incumbent, self.solver, model, SolverRequest(limits, start=x))
+        request = SolverRequest(limits, start=x)
+        if self._relaxes():
+            result = solve_for(incumbent, self.solver, model, request)
+        else:
+            result = self.solver.solve(model, request)
+            incumbent.interrupted = result.status is Status.INTERRUPTED
         made: dict[str, float | int | str] = {
             "seconds": perf_counter() - began,
             "status": result.status.value,
@@ -147,20 +155,45 @@ class _Rounds:
             return None
         return selection, used
 
-    def _next_start(self, selection: NDArray[np.int64]) -> Candidate:
+    def _relaxes(self) -> bool:
+        """Tell whether every solution meets the present model: not where Γ bars demands."""
+        within = len(self.tightening.features) in (0, self.instance.n_features)
+        return within or not self.instance.demands
+
+    def _widened(self) -> bool:
+        """Take all features into Γ where the demands cannot be met within it; tell if done."""
+        if not self.log or self.log[-1]["status"] != Status.INFEASIBLE.value or self._relaxes():
+            return False
+        every = tuple(range(self.instance.n_features))
+        self.tightening = replace(self.tightening, features=every)
+        return True
+
+    def _next_start(self, selection: NDArray[np.int64]) -> Candidate | None:
         """Give every class its best features; the incumbent gets it with duplicates removed."""
+        if self.instance.demands:
+            return self._demanded(selection)
         best = best_assignment(self.instance.A, selection, self.instance.n_per_class)
         distinct = distinct_by_swaps(self.instance.A, selection, best)
         self.incumbent.offer(Candidate(selection, distinct))
         return Candidate(selection, distinct if self.unique else best)
 
+    def _demanded(self, selection: NDArray[np.int64]) -> Candidate | None:
+        """Give the classes of a selection good features that meet all demands, if there are any."""
+        clock = self.incumbent.clock
+        found, _ = best_of_selection(self.instance, selection, -inf, 0.0, clock)
+        if found is not None:
+            self.incumbent.offer(found)
+        return found
 
-def _hint(instance: Instance) -> Candidate | None:
-    """Return the hint of the instance, each class with its best features, where it fits."""
-    selection = np.array(instance.hint, dtype=np.int64)
-    if misfit(instance, selection):
-        return None
-    return Candidate(selection, best_assignment(instance.A, selection, instance.n_per_class))
+    def _hint(self) -> Candidate | None:
+        """Return the hint of the instance, each class with its best features, where it fits."""
+        selection = np.array(self.instance.hint, dtype=np.int64)
+        if misfit(self.instance, selection):
+            return None
+        if self.instance.demands:
+            return self._demanded(np.sort(selection))
+        best = best_assignment(self.instance.A, selection, self.instance.n_per_class)
+        return Candidate(selection, best)
 
 
 METHOD = Method(
@@ -170,4 +203,5 @@ METHOD = Method(
     run=run,
     options=PaperOptions,
     sizes=paper_sizes,
+    demands=PAPER_TAKES,
 )

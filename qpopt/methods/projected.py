@@ -150,7 +150,7 @@ def _check_demands(incumbent: Incumbent, options: ProjectedOptions) -> None:
             f"The method projected takes pairs = {instance.n_pairs}, a number, with up to "
             f"{MOST_CLASSES} classes, not {instance.n_classes}; use compact, or name the pairs."
         )
-    for name in ("certificate", "checkpoint", "scheduler"):
+    for name in ("checkpoint", "scheduler"):
         if instance.demands and getattr(options, name) is not None:
             raise InvalidArgument(
                 f"There is no {name} with {' and '.join(instance.demands.stated)} yet; leave out "

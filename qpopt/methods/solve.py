@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from qpopt.control.events import OnEvent
 from qpopt.control.incumbent import Incumbent
-from qpopt.control.limits import GAP, TIME_LIMIT, Limits
+from qpopt.control.limits import GAP, TIME_LIMIT, Clock, Limits
 from qpopt.control.progress import following
 from qpopt.errors import InvalidArgument, InvalidInstance, InvalidStart
+from qpopt.io.json_values import plain
 from qpopt.methods.base import Options
 from qpopt.methods.conflict import conflict
 from qpopt.methods.registry import find_method
 from qpopt.methods.warm_up import get_ready
 from qpopt.problem import validation
 from qpopt.problem.assigning.best import best_found
+from qpopt.problem.assigning.ideal import alike_pairs, ideal_sets, idealised_instance
 from qpopt.problem.assignment import assign
 from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.instance import Instance
 from qpopt.problem.scaling import scaled
-from qpopt.problem.solution import Candidate, Solution
+from qpopt.problem.solution import Candidate, Solution, Status
 from qpopt.solvers.base import SolverInfo
 from qpopt.solvers.choice import choose
 from qpopt.solvers.registry import find_solver, require, solver_names
+
+IDEAL_SECONDS = 60.0
+"""How long the best pairs are looked for at the most."""
 
 
 def solve(
@@ -40,6 +46,7 @@ def solve(
     threads: int | None = None,
     patience: float | None = None,
     start: Solution | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    idealise: bool = False,
     progress: bool | OnEvent = False,
     options: Options | Mapping[str, Any] | None = None,
 ) -> Solution:
@@ -75,6 +82,10 @@ def solve(
         `qpopt_torch.sparsify` has 20 s and a gap of 1 %.
     start
         A solution to start from: a Solution, a selection, or a pair of selection and assignment.
+    idealise
+        Afterwards, give the classes the best features of the same selection with as many pairs of
+        classes as were named, not necessarily those. The solution then is one of
+        `instance.with_demands(pairs=len(instance.pairs))`; its bound is none.
     progress
         True shows a live line where there is a terminal; a function is called with every `Event`.
     options
@@ -110,6 +121,8 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidArgument(f"solve takes a qpopt.Instance, not {type(instance).__name__}.")
     limits = Limits(time_limit, gap, seed, threads, patience)
+    validation.yes_or_no("idealise", idealise)
+    target = idealised_instance(instance) if idealise else None
     chosen = find_method(method, solver, instance.demands)
     checked = chosen.options.of(options)
     first = None if start is None else checked_start(instance, start)
@@ -131,7 +144,37 @@ def solve(
         incumbent.run(lambda: chosen.run(incumbent, engine, checked))
         if incumbent.infeasible and not incumbent.interrupted:
             incumbent.details["conflict"] = list(conflict(instance))
-        return incumbent.solution()
+        solution = incumbent.solution()
+        return solution if target is None else idealised(target, solution, incumbent.clock)
+
+
+def idealised(target: Instance, solution: Solution, clock: Clock) -> Solution:
+    """Return a solution of the instance with a number of pairs, on the same selection.
+
+    One that was not found, or is all that is known when time is over, stays as it is.
+    """
+    if solution.selection is None or solution.assignment is None:
+        return solution
+    left = IDEAL_SECONDS if clock.remaining is None else min(IDEAL_SECONDS, clock.remaining)
+    signs = solution.assignment.astype(np.int8)
+    best = ideal_sets(target, solution.selection, signs, left, lambda: clock.over)
+    assignment = validation.signs("An assignment", best)
+    ended = solution.status is Status.INTERRUPTED
+    return replace(
+        solution,
+        assignment=assignment,
+        objective=target.objective(solution.selection, assignment).total,
+        status=Status.INTERRUPTED if ended else Status.FEASIBLE,
+        bound=None,
+        trace=(),
+        seconds=clock.seconds,
+        fingerprint=target.fingerprint,
+        details={
+            **plain(solution.details),
+            "idealised_from": solution.objective,
+            "pairs": len(alike_pairs(best)),
+        },
+    )
 
 
 def check_solve(
@@ -143,6 +186,7 @@ def check_solve(
     seed: int = 0,
     threads: int | None = None,
     patience: float | None = None,
+    idealise: bool = False,
     options: Options | Mapping[str, Any] | None = None,
 ) -> None:
     """Raise what `solve` would raise for these arguments, before there is an instance.
@@ -163,6 +207,7 @@ def check_solve(
     qpopt.errors.InvalidArgument: ...
     """
     Limits(time_limit, gap, seed, threads, patience)
+    validation.yes_or_no("idealise", idealise)
     find_method(method, solver).options.of(options)
     if solver != "auto":
         require(solver)
@@ -215,7 +260,7 @@ def checked_start(
         features = np.sort(given)
         reason = misfit(instance, features)
         if assignment is None and not reason:
-            sets: validation.Assigned = assign(instance.A, features, instance.n_per_class)
+            sets: validation.Assigned = _assigned(instance, features)
         elif not reason:
             sets = validation.assignment(assignment, instance.n_classes, given, instance.n_features)
             sets = sets[:, np.argsort(given)]

@@ -3,7 +3,8 @@
 At first only the sum over all classes is prescribed, and that every class has a feature at all.
 Classes that were ever short must find n_per_class features within Γ, the features ever selected;
 classes that were ever equal must differ within Γ. As w ≤ s, every product w·s is w itself, and the
-product w_cd w_c'd is a variable of its own, so any solver can take the model.
+product w_cd w_c'd is a variable of its own, so any solver can take the model. Pairs of classes
+share n_per_class − 1 features from the first round on; what is forbidden, or required, is in w.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import pyomo.environ as pyo
 
 from qpopt.models.compiled import CompiledModel, Size
 from qpopt.models.compiler import compile_model
+from qpopt.models.demands.sharing_rules import declare_common
 from qpopt.models.parts import build, declare, declare_linked, declare_overlaps, linked_sizes
 from qpopt.models.templates import templates
 from qpopt.problem.instance import Instance
+
+PAPER_TAKES = frozenset({"forbidden", "required", "pairs"})
+"""The demands that it states."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ def build_paper(
     declare(model, instance, quadratic=quadratic)
     declare_linked(model)
     declare_overlaps(model)
+    declare_common(model, instance)
     model.short = pyo.Set(within=model.classes, dimen=1)
     model.in_all = pyo.Constraint(
         rule=lambda m: (
@@ -72,11 +78,12 @@ def compile_paper(instance: Instance, tightening: Tightening, *, quadratic: bool
     """Build and compile; see `build_paper`."""
     with templates():
         model = build_paper(instance, tightening, quadratic=quadratic)
-    return compile_model(model, implied=("y", "p"))
+    return compile_model(model, implied=("y", "p", "z"))
 
 
 def paper_sizes(instance: Instance, tightening: Tightening = Tightening()) -> list[Size]:
     """Return the sizes of both forms; see `linked_sizes`."""
     overlaps = len(tightening.equal) * len(tightening.features)
     rows = 1 + instance.n_classes + len(tightening.short) + overlaps + len(tightening.equal)
-    return linked_sizes(instance, overlaps, rows)
+    common = len(instance.pairs) * instance.n_features
+    return linked_sizes(instance, overlaps + common, rows + 2 * common + len(instance.pairs))

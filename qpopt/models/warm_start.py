@@ -32,6 +32,9 @@ def start_vector(
         model.block("v", x)[:, candidate.selection] = candidate.assignment < 0
     if "u" in model.blocks:
         _pairs(instance, model, x, w)
+    if "z" in model.blocks:
+        first, second = np.array(instance.pairs).T
+        model.block("z", x)[:] = (w[first] * w[second]).reshape(model.blocks["z"].shape)
     if "y" in model.blocks:
         pairs, _ = instance.redundant_pairs()
         model.block("y", x)[:] = s[pairs[:, 0]] * s[pairs[:, 1]]

@@ -9,7 +9,10 @@ from numpy.random import SeedSequence
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
+from qpopt.problem.assigning.multipliers import multipliers_at
+from qpopt.problem.assigning.relaxed import no_multipliers
 from qpopt.problem.demands.fulfilment import misfit
+from qpopt.problem.relaxing import relaxed
 from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
@@ -74,9 +77,8 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
 
 def _try_all(worker: Worker, most: int) -> bool:
     """Climb from every start, then look at all selections; False where there are too many."""
-    incumbent, budget = worker.incumbent, worker.budget
-    part = subproblem(incumbent.instance)
-    count = n_selections(part)
+    incumbent, budget, instance = worker.incumbent, worker.budget, worker.incumbent.instance
+    count = n_selections(subproblem(instance))
     if count > most:
         return False
     while worker.starts and not budget.done:
@@ -84,7 +86,12 @@ def _try_all(worker: Worker, most: int) -> bool:
     if budget.done or not budget.affords(count):
         return False
     budget.made(count, budget.allot(count))
-    return Enumeration(part).offer_all(incumbent, count, lambda: budget.out_of_time)
+    if instance.demands:
+        # Selections are passed over by a bound: under demands that is what the plain one is worth.
+        best = incumbent.best
+        by = no_multipliers(instance) if best is None else multipliers_at(instance, best.selection)
+        instance = relaxed(instance, by)
+    return Enumeration(subproblem(instance)).offer_all(incumbent, count, lambda: budget.out_of_time)
 
 
 def _run(workers: list[Worker]) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from qpopt_torch.data.inputs import Batch, whole_batch
 from qpopt_torch.errors import ModelError, shown
-from qpopt_torch.network.geometry import Changes, OnGrid, apply_changes, coarsens, spread
+from qpopt_torch.network.geometry import PADS, Changes, OnGrid, apply_changes, coarsens, spread
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.head_finder import HeadLike, head_of
 from qpopt_torch.network.observation import Call, evaluating, observe, unwrap, watch
@@ -259,11 +259,13 @@ def _fits_in(size: tuple[int, ...] | None, coarse: tuple[int, ...] | None) -> bo
 def _factor(step: Call) -> tuple[int, ...]:
     stride: Any = step.module.stride
     n_axes = step.output.ndim - 2
-    return tuple(stride) if isinstance(stride, tuple) else (int(stride),) * n_axes
+    return tuple(stride) if isinstance(stride, (tuple, list)) else (int(stride),) * n_axes
 
 
 def _reaches(module: nn.Module) -> bool:
-    """Whether a layer looks at several positions."""
+    """Whether a layer looks at several positions, or makes room for one that does."""
+    if isinstance(module, PADS):
+        return True
     size: Any = getattr(module, "kernel_size", 1)
     return any(side > 1 for side in (size if isinstance(size, tuple) else (size,)))
 

@@ -14,6 +14,8 @@ from qpopt_torch.network.observation import Call
 Changes = dict[str, dict[str, list[int]]]
 """Attributes that layers get, by the names of the layers; as JSON can hold it."""
 
+PADS = (nn.ConstantPad1d, nn.ConstantPad2d, nn.ConstantPad3d)
+"""Padding as a layer of its own, as in networks that pad as TensorFlow does."""
 POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
 
 
@@ -47,7 +49,7 @@ def coarsens(call: Call) -> bool:
     if not isinstance(module, (nn.modules.conv._ConvNd, *POOLS)) or received is None:
         return False
     strides: Any = module.stride
-    moves = any(s > 1 for s in (strides if isinstance(strides, tuple) else (strides,)))
+    moves = any(s > 1 for s in (strides if isinstance(strides, (tuple, list)) else (strides,)))
     before, after = received.shape[2:], call.output.shape[2:]
     return moves and before != after and prod(after) > 1
 
@@ -60,6 +62,10 @@ def spread(module: nn.Module, name: str, factor: tuple[int, ...]) -> dict[str, l
     ModelError
         If it cannot.
     """
+    if isinstance(module, PADS):
+        # What is added on both sides of each axis, the last axis first.
+        sides = [by for by in reversed(factor) for _ in range(2)]
+        return {"padding": _times(module.padding, tuple(sides))}
     if not isinstance(getattr(module, "dilation", None), (int, tuple)):
         raise ModelError(
             f"{name!r}, a {type(module).__name__}, cannot reach farther, so the maps of this model "
@@ -117,5 +123,5 @@ def set_geometry(layer: nn.Module, values: Mapping[str, list[int]]) -> dict[str,
 
 
 def _times(values: Any, factor: tuple[int, ...]) -> list[int]:
-    each = values if isinstance(values, tuple) else (values,) * len(factor)
+    each = values if isinstance(values, (tuple, list)) else (values,) * len(factor)
     return [value * by for value, by in zip(each, factor, strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -122,6 +123,47 @@ def are_grids(core: nn.Module, layer: nn.Module | None, call: Callable[[], Tenso
         return False
     largest = max(float(whole.abs().max()), 1e-30)
     return float((found - whole).abs().max()) <= TOLERANCE * largest
+
+
+def consists_of_grids(core: nn.Module, layer: nn.Module | None, call: Callable[[], Tensor]) -> bool:
+    """Whether each grid gives its part of the finer maps; they may differ by one position.
+
+    Parameters
+    ----------
+    core, layer, call
+        As in `are_grids`, which asks that all grids be of one size.
+    """
+    if are_grids(core, layer, call):
+        return True
+    steps = steps_of(core)
+    if layer is None or len(set(steps.values())) != 1:
+        return False
+    ((_, factor),) = set(steps.values())
+    whole = _output_of(core, layer, call)
+    for first in product(*map(range, factor)):
+        axes = zip(first, factor, strict=True)
+        where: Any = (..., *(slice(at, None, by) for at, by in axes))
+        with _as_before(core, _cut_at(where)):
+            found = _output_of(core, layer, call)
+        expected = whole[where]
+        if found.shape != expected.shape:
+            return False
+        largest = max(float(expected.abs().max()), 1e-30)
+        if float((found - expected).abs().max()) > TOLERANCE * largest:
+            return False
+    return True
+
+
+def _cut_at(where: Any) -> Callable[[Tensor, str], Tensor]:
+    return lambda x, name: x[where]
+
+
+def _output_of(core: nn.Module, layer: nn.Module, call: Callable[[], Tensor]) -> Tensor:
+    """Return what a layer gave last in a forward pass."""
+    kept: list[Tensor] = []
+    with evaluating(core), torch.no_grad(), hooked({layer: lambda m, a, out: kept.append(out)}):
+        call()
+    return kept[-1]
 
 
 class _Uneven(Exception):

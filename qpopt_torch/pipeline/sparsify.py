@@ -256,8 +256,12 @@ def _solution(instance: Instance, folder: RunFolder | None, options: Mapping[str
     """Solve the instance, or take the solution of an interrupted call."""
     if folder is None:
         return solved(instance, options)
-    folder.keep_instance(instance)
-    solution = folder.solution(instance)
+    # An idealised solution is one of the instance with as many pairs.
+    answered = instance
+    if options.get("idealise"):
+        answered = instance.with_demands(pairs=len(instance.pairs))
+    folder.keep_instance(answered)
+    solution = folder.solution(answered)
     if solution is None:
         solution = solved(instance, options)
         solution.save(folder.path / SOLUTION)

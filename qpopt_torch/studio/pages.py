@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from qpopt import Instance
-from qpopt_torch.report.html import Addition, rendered
+from qpopt_torch.report.rendering import Addition, rendered
 
 SCRIPTS = ("link", "charts", "steer", "compare", "own")
 

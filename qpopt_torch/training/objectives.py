@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qpopt_torch.data.batches import first_batch
 from qpopt_torch.data.inputs import Batch, call
 from qpopt_torch.errors import TrainingError
-from qpopt_torch.network.grids import are_grids, one_grid
+from qpopt_torch.network.grids import consists_of_grids, one_grid
 from qpopt_torch.network.head import Head
 from qpopt_torch.network.observation import hooked, observe, run
 from qpopt_torch.network.reading.outputs import logits_of
@@ -103,7 +103,7 @@ class TrainingObjective(nn.Module):
             found = run(network, x, 0) if tail is None else tail(network, x)
             return logits_of(found, self.head.output)
 
-        if not are_grids(network, self.head.modules(network)[1], logits):
+        if not consists_of_grids(network, self.head.modules(network)[1], logits):
             raise TrainingError(
                 "grids='one' needs maps that finer_maps made finer, trained from a layer in front "
                 "of the one whose stride it took away."

@@ -42,6 +42,9 @@ def measured(model: nn.Module, task: Task) -> Figures:
             "per_class": metrics.n_per_class,
             "pairs": float(contrastive_pairs(weights)),
         }
+        if (solution := model.solution) is not None:
+            gap = solution.gap
+            figures |= {"solve": solution.seconds, "gap": None if gap is None else 100 * gap}
     return figures
 
 

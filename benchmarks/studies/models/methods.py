@@ -8,9 +8,9 @@ from typing import Any
 from benchmarks.studies.models.task import Task
 from qpopt import Solution
 from qpopt_torch import SparseClassifier
+from qpopt_torch.baselines.chance import chance_assignment, chance_selection
 from qpopt_torch.baselines.glm_saga import glm_saga as fit_glm_saga
 from qpopt_torch.baselines.q_senn import q_senn as fit_q_senn
-from qpopt_torch.baselines.random_assignment import random_assignment, random_selection
 from qpopt_torch.baselines.sldd import sldd as fit_sldd
 
 
@@ -24,12 +24,12 @@ def optimised(task: Task) -> SparseClassifier:
 
 def best_assignment(task: Task) -> SparseClassifier:
     """Return the model of random features with the best assignment."""
-    return task.tuned(random_selection(task.instance, task.seed), "best-assignment")
+    return task.tuned(chance_selection(task.instance, task.seed), "best-assignment")
 
 
 def chance(task: Task) -> SparseClassifier:
     """Return the model of random features and a random assignment."""
-    return task.tuned(random_assignment(task.instance, task.seed), "random-assignment")
+    return task.tuned(chance_assignment(task.instance, task.seed), "random-assignment")
 
 
 def glm_saga(task: Task) -> SparseClassifier:

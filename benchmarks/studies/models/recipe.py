@@ -98,6 +98,11 @@ class Recipe:
                 raise BenchmarkError(f"{name} must be like {known[name]!r}, not {value!r}.")
         return replace(self, **options)
 
+    @classmethod
+    def of(cls, text: str) -> Recipe:
+        """Return the recipe of a text."""
+        return cls(**json.loads(text))
+
     @property
     def text(self) -> str:
         """All values, as text that is the same for the same ones."""

@@ -28,7 +28,7 @@ class Sources:
     folder
         Holds train/ and test/, and each of them one folder of images for every class.
     network, weights
-        A network as `build` takes it, or FILE.py:FUNCTION, and its weights.
+        A network as `build` takes it, and its weights.
     from_layer
         The first layer that is trained; all are without it.
     size, mean, std

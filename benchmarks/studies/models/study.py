@@ -17,6 +17,7 @@ from benchmarks.runs.judge import commit
 from benchmarks.studies.models.data import DATA
 from benchmarks.studies.models.measure import measured
 from benchmarks.studies.models.methods import METHODS
+from benchmarks.studies.models.recipe import Recipe
 from benchmarks.studies.models.results import Result, ResultFile
 from benchmarks.studies.models.sources import Sources
 from benchmarks.studies.models.tables import write_tables
@@ -91,12 +92,16 @@ def run(
         out / "work" / f"{name.replace(' ', '-')}-{digest(repr(replace(sources, validation=0.0)))}"
     )
     file = ResultFile(out)
-    there = {result.key for result in file.read()}
+    there = file.read()
+    known = {result.key for result in there}
     for seed in seeds:
         key = (seed, judged_by, recipe.text)
-        missing = [m for m in (DENSE, *methods) if (name, m, *key) not in there]
+        missing = [m for m in (DENSE, *methods) if (name, m, *key) not in known]
         if not missing:
             continue
+        if (same := _dense_known(there, name, seed, judged_by, recipe)) and DENSE in missing:
+            missing.remove(DENSE)
+            file.append(replace(same, recipe=recipe.text))
         with _timed(place / f"seed{seed}.seconds") as preparing:
             task = kind.task(recipe, sources, seed, place)
         for method in missing:
@@ -116,6 +121,22 @@ def run(
             )
             file.append(result)
             tell(result)
+
+
+def _dense_known(
+    results: Sequence[Result], name: str, seed: int, judged_by: str, recipe: Recipe
+) -> Result | None:
+    """Return the result of the dense network, if another recipe that trains it alike has one."""
+    return next(
+        (
+            result
+            for result in results
+            if (result.data, result.method, result.seed, result.judged_by)
+            == (name, DENSE, seed, judged_by)
+            and Recipe.of(result.recipe).before == recipe.before
+        ),
+        None,
+    )
 
 
 def _line(result: Result) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from statistics import fmean, stdev
 from benchmarks.reports.page import render, write
 from benchmarks.reports.plots import radar_plot
 from benchmarks.studies.models.results import Result, ResultFile
+from benchmarks.studies.models.variations import FOUND, differing, split
 
 COLUMNS = {
     "accuracy": ("accuracy %", 1),
@@ -65,10 +67,18 @@ class Comparison:
 
 
 def comparisons(results: Sequence[Result]) -> list[Comparison]:
-    """Return a table for every data set and recipe, in the order in which they were run."""
-    keys = dict.fromkeys((r.data, r.judged_by, r.recipe) for r in results)
+    """Return a table for every data set and recipe, in the order in which they were run.
+
+    Recipes for which only the optimised model was measured share a table at the end.
+    """
+    compared, varied = split(results)
+    keys = dict.fromkeys((r.data, r.judged_by, r.recipe) for r in compared)
     return [
-        _comparison([r for r in results if (r.data, r.judged_by, r.recipe) == key]) for key in keys
+        *(
+            _comparison([r for r in compared if (r.data, r.judged_by, r.recipe) == key])
+            for key in keys
+        ),
+        *map(_variation, varied),
     ]
 
 
@@ -88,13 +98,31 @@ def _comparison(results: Sequence[Result]) -> Comparison:
         own = [result for result in results if result.method == method]
         cells = []
         for key, (_, digits) in COLUMNS.items():
-            values = [v for r in own if (v := r.figures.get(key)) is not None]
+            values = _values(own, key)
             cells.append(cell(values, digits))
             if values and key in DRAWN:
                 means.setdefault(method, {})[key] = fmean(values)
         lines.append([method, *cells, cell([result.minutes for result in own], MINUTES[1])])
     first = results[0]
     return Comparison(first.data, _facts(results), lines, _radar(means))
+
+
+def _variation(results: Sequence[Result]) -> Comparison:
+    """Return the table of recipes that differ in some settings."""
+    names, shared = differing(results)
+    columns = COLUMNS | FOUND
+    lines = [[*names, *(title for title, _ in columns.values()), MINUTES[0]]]
+    for recipe in dict.fromkeys(result.recipe for result in results):
+        own, settings = [r for r in results if r.recipe == recipe], json.loads(recipe)
+        cells = [cell(_values(own, key), digits) for key, (_, digits) in columns.items()]
+        minutes = cell([result.minutes for result in own], MINUTES[1])
+        lines.append([*(str(settings.get(name, "–")) for name in names), *cells, minutes])
+    facts = [*_facts(results)[:-1], ("settings", _text(json.dumps(shared, sort_keys=True)))]
+    return Comparison(f"{results[0].data}: optimised, by settings", facts, lines, "")
+
+
+def _values(results: Sequence[Result], key: str) -> list[float]:
+    return [v for result in results if (v := result.figures.get(key)) is not None]
 
 
 def cell(values: Sequence[float], digits: int) -> str:
@@ -113,8 +141,12 @@ def _facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("seeds", ", ".join(map(str, seeds))),
         ("commit", ", ".join(dict.fromkeys(result.commit for result in results))),
         ("date", days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"),
-        ("settings", results[0].recipe.strip("{}").replace('"', "")),
+        ("settings", _text(results[0].recipe)),
     ]
+
+
+def _text(recipe: str) -> str:
+    return recipe.strip("{}").replace('"', "")
 
 
 def _radar(means: dict[str, dict[str, float]]) -> str:

@@ -46,6 +46,28 @@ def declare_pairs(model: pyo.AbstractModel, instance: Instance) -> None:
     )
 
 
+def declare_common(model: pyo.AbstractModel, instance: Instance) -> None:
+    """Declare that the two classes of every pair share n_per_class − 1 features at least.
+
+    Here classes may be of any size. The product w_cd w_c'd is a variable z of its own, pushed down
+    by z ≤ w_cd and z ≤ w_c'd.
+    """
+    if not instance.pairs:
+        return
+    model.joined = pyo.Set(dimen=2)
+    model.z = pyo.Var(model.joined, model.features, bounds=(0, 1))
+    model.in_first = pyo.Constraint(
+        model.joined, model.features, rule=lambda m, c, other, d: m.z[c, other, d] <= m.w[c, d]
+    )
+    model.in_second = pyo.Constraint(
+        model.joined, model.features, rule=lambda m, c, other, d: m.z[c, other, d] <= m.w[other, d]
+    )
+    model.close = pyo.Constraint(
+        model.joined,
+        rule=lambda m, c, other: sum(m.z[c, other, d] for d in m.features) >= m.n_per_class - 1,
+    )
+
+
 def declare_stated(model: pyo.AbstractModel, instance: Instance) -> None:
     """State for all classes that no two are the same, and what they may share at the most.
 

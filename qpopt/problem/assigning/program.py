@@ -66,10 +66,17 @@ class Program:
         What is asked for. Equal sets, and sets that share too much, are not forbidden yet.
     with_pairs
         Whether pairs are heeded.
+    among
+        Which pairs count where there must be a number of them; None for all.
     """
 
     def __init__(
-        self, instance: Instance, selection: NDArray[np.int64], *, with_pairs: bool = True
+        self,
+        instance: Instance,
+        selection: NDArray[np.int64],
+        *,
+        with_pairs: bool = True,
+        among: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         self.instance, self.selection = instance, selection
         values = instance.A[:, selection]
@@ -96,7 +103,7 @@ class Program:
         if with_pairs:
             for c, other in instance.pairs:
                 self._add_pair(c, other)
-            self._add_number_of_pairs()
+            self._add_number_of_pairs(among)
 
     def variables(self, c: int, j: int) -> list[int]:
         """Return the variables that assign column `j` to class `c`, of either sign."""
@@ -219,11 +226,12 @@ class Program:
             factors = [*np.ones(len(differ)), last - 1.0]
             self._rows.append(_Row([*differ, by], factors, 0.0, last))
 
-    def _add_number_of_pairs(self) -> None:
+    def _add_number_of_pairs(self, among: Sequence[tuple[int, int]] | None) -> None:
         if not self.instance.n_pairs:
             return
+        every = [*combinations(range(self.shape[0]), 2)] if among is None else [*among]
         sizes = self.instance.budgets.most
-        every = [p for p in combinations(range(self.shape[0]), 2) if sizes[p[0]] == sizes[p[1]]]
+        every = [pair for pair in every if sizes[pair[0]] == sizes[pair[1]]]
         # Variables in whole numbers come last.
         first = self._n_cells + self._n_added + len(every) * self.shape[1]
         for number, (c, other) in enumerate(every):

@@ -11,8 +11,7 @@ function ownView() {
     try {
       const told = await reply(await fetch(path, { method: "POST", body }));
       const sample = told.samples[0];
-      if (sample.image !== undefined) sample.image += DATA.images.length;
-      DATA.images.push(...told.images);
+      if (sample.image !== undefined) sample.image = told.images[sample.image];
       const place = DATA.own.push({ ...told.entry, sample: DATA.samples.push(sample) - 1 }) - 1;
       status.textContent = "";
       result.replaceChildren(h("h3", null, `It is taken for ${className(sample.pred)}`),

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from qpopt import Instance
-from qpopt_torch.baselines.random_assignment import random_assignment
+from qpopt_torch.baselines.chance import chance_assignment
 from qpopt_torch.sparse.sparse_head import SparseHead
 from qpopt_torch.studio.demands import Wishes, class_sets
 from qpopt_torch.studio.work.cache import Cached
@@ -46,7 +46,7 @@ class Measuring:
         tell({"kind": "measured", "right": right.tolist(), "total": total.tolist()})
         counts = len(job["selection"]), len(sets[0])
         if counts not in self.controls:
-            chance = random_assignment(Wishes(*counts).instance(self.base, bare=True), job["seed"])
+            chance = chance_assignment(Wishes(*counts).instance(self.base, bare=True), job["seed"])
             assert chance.selection is not None
             drawn = chance.selection.tolist()
             by_chance = class_sets(drawn, chance.assignment)

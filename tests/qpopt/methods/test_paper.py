@@ -165,3 +165,30 @@ def test_it_starts_from_the_clique_of_prepare(monkeypatch):
     solution = solve(instance, method="paper", solver="highs")
     assert [start.tolist() for start in starts] == [list(instance.provenance["clique"])]
     assert solution.status is Status.NO_SOLUTION
+
+
+def test_pairs_are_part_of_every_round():
+    """Classes 0 and 1 want nothing alike, and share a feature from the first round on."""
+    A = [[9.0, 8.0, 0.0, 0.0], [0.0, 0.0, 9.0, 8.0], [5.0, 0.0, 0.0, 5.0]]
+    instance = Instance(A, np.zeros((4, 4)), np.zeros(4), 4, 2, pairs=[(0, 1)])
+    solution = solve(instance, method="paper", solver="highs", gap=0.0)
+    # Round 1 may leave class 2 one feature, and gives three to class 0 or 1: 9 + 8, 9 + 8 + 0, 5.
+    assert solution.details["rounds"][0]["objective"] == pytest.approx(39.0)
+    # Each gives its second feature for the first one of the other, or one of them does.
+    assert solution.objective == pytest.approx(17.0 + 9.0 + 10.0)
+    assert verify(instance, solution)
+
+
+def test_gamma_is_widened_where_demands_cannot_be_met_within_it():
+    """Round 1 gives class 2 one feature, of two that are selected and not forbidden to it."""
+    A = [[9.0, 8.0, 7.0, 0.0, 0.0], [9.0, 7.0, 8.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0, 1.0]]
+    barred = [(2, 0), (2, 1), (2, 2)]
+    instance = Instance(A, np.zeros((5, 5)), np.zeros(5), 4, 2, forbidden=barred)
+    solution = solve(instance, method="paper", solver="highs", gap=0.0)
+    statuses = [r["status"] for r in solution.details["rounds"]]
+    assert statuses[:2] == ["optimal", "infeasible"]
+    assert solution.details["rounds"][2]["gamma"] == 5
+    # Two of the first three features, and both of the others.
+    assert solution.selection.tolist()[2:] == [3, 4]
+    assert verify(instance, solution)
+    assert solution.status == "feasible"

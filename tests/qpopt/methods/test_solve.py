@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpopt import (
+    Average,
     Instance,
     InvalidArgument,
     InvalidStart,
@@ -285,3 +286,22 @@ def test_wrong_arguments_are_explained(toy, arguments, message):
 def test_a_path_is_no_instance():
     with pytest.raises(InvalidArgument, match=r"takes a qpopt\.Instance, not str"):
         solve("i.npz")
+
+
+@pytest.mark.parametrize(
+    "demands",
+    [
+        {"forbidden": [(0, 1), (1, 2)]},
+        {"budget": [1, 2, 3]},
+        {"budget": Average(1, 3)},
+        {"negative": (1, 2.0)},
+        {"pairs": [(0, 1)]},
+        {"classes_per_feature": (1, 2)},
+    ],
+)
+def test_a_selection_can_be_a_start_under_demands(demands):
+    instance = generate(10, 3, 5, 2, seed=4).with_demands(**demands)
+    first = solve(instance, method="search", options={"step_limit": 200})
+    again = solve(instance, start=first.selection, method="search", options={"step_limit": 0})
+    assert verify(instance, again)
+    assert again.objective >= first.objective - 1e-9

@@ -194,3 +194,27 @@ def test_equal_instances_give_equal_answers(instance, seed):
     assert one.selection.tolist() == same.selection.tolist()
     assert [p.objective for p in one.trace] == [p.objective for p in same.trace]
     assert instance != Instance(*arguments, **values, hint=clique)
+
+
+@pytest.mark.parametrize(
+    ("A", "n_select", "best", "demands"),
+    [
+        ([[-5, -1, -5, -6, -5], [-7, -9, 4, -9, 2]], 3, 18.0, {"negative": (1, 1.0)}),
+        (
+            [[3, 8, -1, -8, 9, 0], [-3, -7, 7, 5, -4, 0], [-8, -9, -6, 7, -7, 9]],
+            3, 36.5, {"negative": (2, 0.5)},
+        ),
+        (
+            [[1, -6, 9, 4, -1, -6], [1, 5, -5, 9, 5, 2], [0, -9, -7, 5, -8, 0]],
+            3, 31.0, {"budget": qpopt.Average(1, 3)},
+        ),
+    ],
+)  # fmt: skip
+def test_no_selection_is_passed_over_that_demands_make_worth_more(A, n_select, best, demands):
+    """The climb ends below the best, and without demands the best selection is worth less."""
+    n = len(A[0])
+    instance = Instance(A, np.zeros((n, n)), np.zeros(n), n_select, 2, **demands)
+    solution = qpopt.solve(instance, method="search", options={"step_limit": 3000})
+    assert solution.objective == best
+    assert solution.bound == pytest.approx(best)
+    assert solution.status is Status.OPTIMAL

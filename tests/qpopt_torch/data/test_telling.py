@@ -15,10 +15,18 @@ from tests.qpopt_torch.small import batches, cnn
 logger = logging.getLogger("qpopt")
 
 
+@pytest.fixture(autouse=True)
+def _no_level():
+    """A command that ran before in this process may have set one."""
+    before = logger.level
+    logger.setLevel(logging.NOTSET)
+    yield
+    logger.setLevel(before)
+
+
 def as_it_comes(monkeypatch):
     """Take away what the test runner did: logging as it is where nobody has set it up."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    assert logger.level == logging.NOTSET
     assert not logger.handlers
 
 

@@ -52,6 +52,31 @@ def test_by_hand():
     assert model[4].stride == 2  # the given model is as it was
 
 
+class Padded(nn.Conv2d):
+    """A convolution as some networks have it: it pads by a layer of its own, its stride a list."""
+
+    def __init__(self, inputs, outputs, kernel, stride):
+        super().__init__(inputs, outputs, kernel, stride)
+        self.stride = [stride, stride]
+        self.room = nn.ZeroPad2d((1, kernel - 2, 1, kernel - 2))
+
+    def forward(self, x):
+        x = self.room(x)
+        return nn.functional.conv2d(x, self.weight, self.bias, self.stride, 0, self.dilation)
+
+
+def test_padding_as_a_layer():
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(3, 6, 3, 1, 1), nn.ReLU(), Padded(6, 6, 5, 2), Padded(6, 8, 3, 1)]
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4)).eval()
+    x = batches((3, 10, 10))[0][0]
+    finer = finer_maps(model, x)
+    assert finer[2].room.padding == (1, 3, 1, 3)  # it lies in front of what is finer now
+    assert finer[3].room.padding == (2, 2, 2, 2)
+    assert maps_of(finer, x).shape[2:] == (10, 10)
+    torch.testing.assert_close(maps_of(finer, x)[..., ::2, ::2], maps_of(model, x))
+
+
 def test_two_stages(caplog):
     model, x = strided(), batches((3, 12, 12))[0][0]
     with caplog.at_level(logging.INFO, logger="qpopt"):

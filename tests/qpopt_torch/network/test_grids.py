@@ -6,7 +6,7 @@ from torch import nn
 
 from qpopt_torch import find_head, finer_maps
 from qpopt_torch.network.geometry import apply_changes
-from qpopt_torch.network.grids import are_grids, one_grid, side_by_side, steps_of
+from qpopt_torch.network.grids import are_grids, consists_of_grids, one_grid, side_by_side, steps_of
 from qpopt_torch.network.observation import observe
 from tests.qpopt_torch.small import batches
 
@@ -92,6 +92,10 @@ def test_what_are_no_grids():
     finer = finer_maps(uneven, x)
     assert maps_of(finer, x).shape[2:] == (7, 7)
     assert not are_grids(finer, layer_of(finer, x), lambda: finer(x))
+    # Each by itself gives its part, though.
+    assert consists_of_grids(finer, layer_of(finer, x), lambda: finer(x))
+    assert not consists_of_grids(mixed, layer_of(mixed, x), lambda: mixed(x))
+    assert not consists_of_grids(model, layer_of(model, x), lambda: model(x))
 
 
 def test_how_it_was_is_known_after_several_changes():

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+import qpopt
 import qpopt_torch
 from qpopt import Average, InvalidArgument, Solution
 from qpopt_torch.errors import ModelError
@@ -116,15 +117,10 @@ def test_the_dense_form_gives_the_same_logits():
 @pytest.mark.parametrize(
     ("assignment", "why"), [(SIGNED, "must be absent"), (UNEVEN, "class bias")]
 )
-def test_explanations_refuse_what_is_no_plain_sum(assignment, why):
-    sparse, _, loader = built(assignment)
-    evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
-    for explain in (
-        lambda: qpopt_torch.explain.explain_decision(sparse, loader[0][0][0]),
-        lambda: qpopt_torch.explain.explain_class(evidence, 0),
-    ):
-        with pytest.raises(ModelError, match=f"adds? features up.*{why}"):
-            explain()
+def test_the_map_of_classes_refuses_what_is_no_plain_sum(assignment, why):
+    sparse, *_ = built(assignment)
+    with pytest.raises(ModelError, match=f"adds? features up.*{why}"):
+        qpopt_torch.explain.explain_neighbours(sparse)
 
 
 def test_without_the_bias_uneven_classes_are_explained():
@@ -158,3 +154,18 @@ def test_training_goes_on_with_signs_and_sizes():
         before = sparse.assignment
         assert (np.abs(before.astype(int)).sum(axis=1) >= 1).all()
         assert sparse.history is not None
+
+
+def test_an_interrupted_call_goes_on_from_an_idealised_solution(tmp_path):
+    options = {
+        "n_select": 4, "n_per_class": 2, "training": None, "progress": False, "out": tmp_path,
+        "prepare": {"pairs": [(0, 2)]}, "solve": {"idealise": True, "time_limit": 5},
+    }  # fmt: skip
+    first = qpopt_torch.sparsify(network(), batches(), **options)
+    (tmp_path / "model").rename(tmp_path / "away") if (tmp_path / "model").exists() else None
+    again = qpopt_torch.sparsify(network(), batches(), **options)
+    assert first.solution.fingerprint == again.solution.fingerprint
+    assert again.solution.class_sets() == first.solution.class_sets()
+    instance = qpopt.Instance.load(tmp_path / "instance.npz")
+    assert (instance.pairs, instance.n_pairs) == ((), 1)
+    assert qpopt.verify(instance, again.solution)

@@ -9,7 +9,6 @@ import torch
 from qpopt_torch import collect
 from qpopt_torch.studio.api import StudioParams
 from qpopt_torch.studio.launch import open_studio
-from tests.pages import browser  # noqa: F401  a fixture
 from tests.qpopt_torch.readable import NAMES, small_loader, small_network, small_sparse
 
 

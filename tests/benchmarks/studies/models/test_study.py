@@ -52,6 +52,19 @@ def test_every_method_is_measured_once(tmp_path, monkeypatch):
     assert "| optimised |" in run(["digits"], tmp_path)
 
 
+def test_a_dense_network_is_measured_once(tmp_path, monkeypatch):
+    measured = study.measured
+    judged = []
+    monkeypatch.setattr(study, "measured", lambda *own: judged.append(own) or measured(*own))
+    text = run(["digits"], tmp_path, methods=["optimised"])
+    text = run(["digits"], tmp_path, methods=["optimised"], redundancy=0.0)
+    assert len(judged) == 3
+    first, _, again, other = ResultFile(tmp_path).read()
+    assert (again.figures, again.minutes) == (first.figures, first.minutes)
+    assert (again.recipe, first.method) == (other.recipe, "dense")
+    assert "| redundancy | accuracy % |" in text
+
+
 def test_features_that_are_stored(tmp_path):
     chance = np.random.default_rng(0)
     labels = np.repeat(np.arange(4), 20)

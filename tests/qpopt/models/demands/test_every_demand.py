@@ -75,6 +75,29 @@ def test_qcqp_with_its_demands(solver, kind, drawn):
     agree(drawn.draw(demanded(kinds, max_features=6, max_classes=3)), "qcqp", solver)
 
 
+@pytest.mark.parametrize("solver", solvers())
+@quick(5)
+@given(drawn=st.data())
+def test_paper_with_its_demands(solver, drawn):
+    """What it finds is feasible, and it finds something wherever there is anything."""
+    kinds = drawn.draw(
+        st.sampled_from([["pairs"], ["forbidden", "required"], ["forbidden", "pairs"]])
+    )
+    data, named = drawn.draw(demanded(kinds))
+    try:
+        instance = Instance(*data, **named)
+    except InfeasibleInstance:
+        return
+    best = best_demanded(instance)
+    found = solve(instance, method="paper", solver=solver, time_limit=60, threads=1)
+    assert verify(instance, found)
+    if best is None:
+        assert found.status == "infeasible"
+        return
+    assert found.objective <= best.objective + 1e-6
+    assert found.bound is None
+
+
 REFUSED = {
     "qcqp": [{"negative": (1, 1.0)}, {"max_shared": 0}, {"pairs": 1}],
     "paper": [

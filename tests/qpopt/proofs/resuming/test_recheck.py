@@ -252,6 +252,22 @@ def test_no_part_of_any_proof_is_taken_for_the_whole(tmp_path_factory, instance,
     assert solution.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
+def test_the_only_selection_of_an_open_part_is_looked_at(tmp_path):
+    """Cut off behind the step that decides every feature, with the worse of two selections."""
+    instance = Instance(np.array([[5.0, 1.0]]), np.zeros((2, 2)), np.zeros(2), 1, 1)
+    path = tmp_path / "checkpoint.npz"
+    options = {**BRANCHING, "checkpoint": path}
+    solve(instance, gap=0.0, options=options)
+    reached, poor = Checkpoint.load(path, instance), np.array([1])
+    worse = Candidate(poor, assign(instance.A, poor, 1))
+    assert len(reached.items[0].forced) == 1
+    replace(reached, items=reached.items[:1], best=worse, objective=1.0).save(path)
+    solution = solve(instance, gap=0.0, options=options)
+    assert solution.selection.tolist() == [0]
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, 5.0)
+    assert solution.bound >= 5.0 - 1e-9
+
+
 def test_what_is_not_shown_is_said(kept, tmp_path):
     one, notes = kept[0], []
     path = tmp_path / "forged.npz"

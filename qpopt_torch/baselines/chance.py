@@ -1,4 +1,4 @@
-"""The controls: what is left of a result when chance decides in place of the optimisation."""
+"""Solutions in which chance decides in place of the optimisation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qpopt import Instance, InvalidArgument, Solution, solve
 
 
-def random_assignment(instance: Instance, seed: int = 0) -> Solution:
+def chance_assignment(instance: Instance, seed: int = 0) -> Solution:
     """Return random features, and for every class random ones of these, no two classes alike.
 
     A model that is fine-tuned towards it shows what training alone does.
@@ -44,7 +44,7 @@ def random_assignment(instance: Instance, seed: int = 0) -> Solution:
     return _solution(instance, selection, assignment, "random assignment", seed)
 
 
-def random_selection(instance: Instance, seed: int = 0) -> Solution:
+def chance_selection(instance: Instance, seed: int = 0) -> Solution:
     """Return random features, and for every class the best of these.
 
     A model that is fine-tuned towards it shows what the choice of features adds.
@@ -52,7 +52,7 @@ def random_selection(instance: Instance, seed: int = 0) -> Solution:
     Parameters
     ----------
     instance, seed
-        As in `random_assignment`; the same seed gives the same features.
+        As in `chance_assignment`; the same seed gives the same features.
     """
     selection = _selection(instance, np.random.default_rng(seed))
     fixed = Instance(

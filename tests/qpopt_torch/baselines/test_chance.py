@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qpopt import Instance, verify
-from qpopt_torch.baselines.random_assignment import random_assignment, random_selection
+from qpopt_torch.baselines.chance import chance_assignment, chance_selection
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def instance():
     return Instance(similarity, R, np.zeros(12), 5, 2, include=[1], exclude=[0])
 
 
-@pytest.mark.parametrize("control", [random_assignment, random_selection])
+@pytest.mark.parametrize("control", [chance_assignment, chance_selection])
 def test_valid_and_fixed_by_the_seed(instance, control):
     solutions = [control(instance, seed) for seed in (0, 0, 1, 2, 3)]
     assert all(verify(instance, solution) for solution in solutions)
@@ -28,8 +28,8 @@ def test_valid_and_fixed_by_the_seed(instance, control):
     assert not {3, 7} & {d for solution in solutions for d in solution.selection.tolist()}
 
 
-def test_random_selection_has_the_best_assignment(instance):
-    solution = random_selection(instance, 1)
+def test_chance_selection_has_the_best_assignment(instance):
+    solution = chance_selection(instance, 1)
     columns = instance.A[:, solution.selection]
     sets = list(combinations(range(5), 2))
 
@@ -42,9 +42,9 @@ def test_random_selection_has_the_best_assignment(instance):
     assert solution.objective == pytest.approx(best(0, set()))
 
 
-def test_random_assignment_takes_no_account_of_the_similarity(instance):
-    best = random_selection(instance, 1)
-    worse = [random_assignment(instance, seed) for seed in range(20)]
+def test_chance_assignment_takes_no_account_of_the_similarity(instance):
+    best = chance_selection(instance, 1)
+    worse = [chance_assignment(instance, seed) for seed in range(20)]
     assert np.array_equal(worse[1].selection, best.selection)
     assert worse[1].objective < best.objective
     # Every class has every selected feature at some time.
