@@ -2,7 +2,7 @@
 
 The brute force shares nothing with qpopt. A disagreement is a wrong objective, a bound below the
 optimum, a false `optimal` or `infeasible`, a solution that does not verify, or an error. Every
-second instance has demands.
+second instance has demands, every fourth one alike classes that want the same few features.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ def fuzz(seed: int, seconds: float) -> Tally:
     while tally.instances < 2 or time.monotonic() < until:
         number = tally.instances
         rng = np.random.default_rng([seed, number])
-        part = _compared_with_demands(rng) if number % 2 else _compared(_instance(rng))
+        if number % 2:
+            part = _compared_with_demands(rng)
+        else:
+            part = _compared(_crowded(rng) if number % 4 else _instance(rng))
         for text in part.disagreements:
             typer.echo(f"instance {number} of seed {seed}, {text}")
         tally += part
@@ -185,6 +188,18 @@ def _instance(rng: np.random.Generator) -> Instance:
         A * scale, (R + R.T) * scale, b * scale, m, k,
         include=order[:n_include], exclude=order[n - n_exclude :], name=f"×{scale:g} +{shift:g}",
     )  # fmt: skip
+
+
+def _crowded(rng: np.random.Generator) -> Instance:
+    """Return an instance whose bounds need groups and families: see `qpopt.cuts.families`."""
+    m, k = ((3, 1), (4, 2), (5, 2), (5, 3), (6, 2), (6, 3))[int(rng.integers(6))]
+    n, classes = int(rng.integers(m + 2, 13)), int(rng.integers(3, min(8, comb(m, k)) + 1))
+    own = float(rng.choice([0.01, 0.1, 0.5, 5.0]))
+    A = rng.uniform(0, 1, n) + own * rng.uniform(0, 1, (classes, n))
+    R = np.triu(rng.uniform(0, 1, (n, n)) * (rng.random((n, n)) < rng.random()), 1)
+    R *= float(rng.choice([0.0, 0.0, 0.05, 0.3]))
+    scale = float(rng.choice([1.0, 1e-30, 1e9]))
+    return Instance(A * scale, (R + R.T) * scale, np.zeros(n), m, k, name=f"crowded ×{scale:g}")
 
 
 def _wrong_solve(
