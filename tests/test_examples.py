@@ -103,7 +103,8 @@ def test_drawn_birds(reported, tmp_path):
         "all together",
     ]
     told = [line.split(" ")[0] for line in lines.splitlines()]
-    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "Readable:", "The"]
+    assert told == ["Accuracy:", "Proof:", "Meaning:", "Readable:", "Twins:"]
+    assert lines.endswith(f"See them in {path}.")
     assert "on or off); high is good" in lines
     assert "Drawn birds" in path.read_text()
 
@@ -139,7 +140,11 @@ def test_steering(reported, tmp_path):
     lines = reported.run("03_steering.py", *few, "--out", tmp_path / "new").splitlines()
     assert sum("bias='center'" in line for line in lines) == 6
     told = [line for line in lines if "% with any background" in line]
-    assert [line[:28].strip() for line in told[:3]] == ["Dense", "Sparse", "20 features excluded"]
+    assert [line[:28].strip().strip("0123456789 ") for line in told[:3]] == [
+        "Dense",
+        "Sparse",
+        "features excluded",
+    ]
     # What was excluded moves most, so what is left moves less.
     moves = [float(re.search(r"move by ([\d.]+)", line)[1]) for line in told]
     assert moves[2] < moves[0]
@@ -147,6 +152,19 @@ def test_steering(reported, tmp_path):
     for scheme in ("light", "dark"):
         assert "<svg" in (tmp_path / "new" / f"steering-{scheme}.svg").read_text()
     reported.hold(tmp_path / "new" / "report.html")
+
+
+@pytest.mark.slow
+def test_steering_away_from_the_background_helps(reported, tmp_path):
+    some = ("--epochs", 8, "--misled", 4, "--pictures", 40, "--seconds", 1)
+    lines = reported.run("03_steering.py", *some, "--out", tmp_path).splitlines()
+    told = [line for line in lines if "% with any background" in line]
+    accuracies = [float(re.search(r"([\d.]+) % with any background", line)[1]) for line in told]
+    _, plain, without, *curve = accuracies
+    assert plain < 25
+    assert without > plain + 25
+    assert curve[0] < 25
+    assert max(curve) > curve[0] + 25
 
 
 def test_frozen_features(reported, tmp_path):
@@ -183,6 +201,19 @@ def test_real_birds(birds, reported, tmp_path, monkeypatch):
     assert re.search(r"(bill shape: cone|red wings)\? \(r \d", report)
     reported.hold(tmp_path / "out" / "report.html")
     assert qpopt_torch.load(tmp_path / "out", reported.network).predictor is not None
+
+
+def test_other_data(reported, tmp_path):
+    few = ("--epochs", 1, "--time-limit", 1, "--out", tmp_path / "new")
+    head, *lines = reported.run("10_other_data.py", *few).splitlines()
+    assert head.endswith("report")
+    rows = {line.split()[0]: line.split() for line in lines}
+    shown = {"texts": "asyncio", "table": "mean radius", "series": "bump first"}
+    assert rows.keys() == shown.keys()
+    for name, words in shown.items():
+        assert words in (tmp_path / "new" / f"{name}.html").read_text()
+    assert float(rows["table"][3]) > 80
+    assert int(rows["series"][1]) == 900
 
 
 LESS = {"EPOCHS": "2", "SPECIES, PICTURES": "4, 24", "SECONDS": "1"}
