@@ -28,7 +28,7 @@ COMPILING = "getting ready; the first time on a machine loops are compiled, for 
 def get_ready(instance: Instance, on_event: OnEvent | None) -> None:
     """Compile what the solve of an instance needs; say so where this process has not done it."""
     if on_event is not None and not compile_loops.cache_info().currsize:
-        on_event(Event(Phase.START, TracePoint(0.0, None, None), COMPILING))
+        on_event(Event(Phase.COMPILE, TracePoint(0.0, None, None), COMPILING))
     compile_loops()
     if instance.demands:
         compile_demands()
