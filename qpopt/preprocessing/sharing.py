@@ -33,7 +33,8 @@ def sharing_advice(
         return ""
     text = f"Little is shared: a feature serves {served:.2f} classes on average"
     if n_single:
-        text += f", and {n_single} of {n_select} serve no more than one"
+        serve = "serves" if n_single == 1 else "serve"
+        text += f", and {n_single} of {n_select} {serve} no more than one"
     wanted = max(int(n_classes * n_per_class / SEVERAL), fewest_features(n_classes, n_per_class))
     if wanted >= n_select:
         return f"{text}. With so few classes there is little to share."

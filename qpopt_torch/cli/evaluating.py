@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,13 @@ import typer
 
 from qpopt_torch.cli import options as common
 from qpopt_torch.metrics.evaluate import evaluate
+
+
+class Layout(Enum):
+    """What a report is written as."""
+
+    FILE = "file"
+    FOLDER = "folder"
 
 
 def evaluate_command(
@@ -40,8 +48,11 @@ def report_command(
     directory: common.ModelFolder,
     data: common.DataFolder,
     out: Annotated[
-        Path | None, typer.Option(help="The HTML file; DIR/report.html without.")
+        Path | None, typer.Option(help="The HTML file, or folder; in DIR, called report, without.")
     ] = None,
+    layout: Annotated[
+        Layout, typer.Option(help="One file, or a folder that is loaded as it is shown.")
+    ] = Layout.FILE,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "A sparse classifier",
     model: common.OwnModel = None,
     force: common.Force = False,
@@ -50,14 +61,20 @@ def report_command(
     device: common.Device = "auto",
     quiet: common.Quiet = False,
 ) -> None:
-    """Write one HTML file in which a person can read a whole saved model."""
+    """Write a page in which a person can read a whole saved model."""
     common.start_logging(quiet)
-    path = directory / "report.html" if out is None else out
-    common.check_new(path, force)
+    in_folder = layout is Layout.FOLDER
+    path = directory / ("report" if in_folder else "report.html") if out is None else out
+    if not in_folder:
+        common.check_new(path, force)
+    elif path.exists():
+        common.check_new(path / "index.html", force)
     sparse = common.opened_model(directory, model, device)
     test = common.images(sparse, common.part(data, "test"), batch_size, workers)
     train = None
     if (data / "train").is_dir():
         train = common.images(sparse, data / "train", batch_size, workers)
-    sparse.report(path, test, train_loader=train, title=title, progress=not quiet)
-    common.console.print(f"written to {path}", soft_wrap=True)
+    page = sparse.report(
+        path, test, train_loader=train, title=title, layout=layout.value, progress=not quiet
+    )
+    common.console.print(f"written to {page}", soft_wrap=True)

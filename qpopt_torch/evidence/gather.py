@@ -14,7 +14,6 @@ from torch import Tensor
 
 from qpopt import InvalidArgument
 from qpopt_torch.data.batches import batches
-from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError, shown
@@ -64,18 +63,15 @@ class Evidence:
         Names of classes and features.
     assignment
         Boolean, classes × selected features.
-    labels, predictions
-        Of every sample.
-    values
-        The selected features in standard units, samples × n_select.
+    labels, predictions, values
+        Of every sample; its values are the selected features in standard units.
     samples
         What is kept to be shown, by index.
-    of_class
-        For every class, its samples with the highest logits of that class.
-    of_feature
-        For every selected feature, the samples where it is highest, at most two of one class.
+    of_class, of_feature
+        The samples with the highest logits of every class, and with the highest values of every
+        selected feature, at most two of one class.
     wrong, right
-        The wrong decisions with the largest lead over the true class, and right ones by chance.
+        Wrong decisions with the largest lead over the true class, and right ones by chance.
     floors
         The least value that the network can give a feature, as after ReLU; -inf if there is none.
     weighing
@@ -101,6 +97,12 @@ class Evidence:
             f"Evidence({len(self.labels)} samples, {len(self.samples)} to be shown, "
             f"{n_classes} classes × {n_select} features)"
         )
+
+    @cached_property
+    def signs(self) -> NDArray[np.int8]:
+        """What the classes have: 1 for presence, −1 for absence, 0; classes × features."""
+        weights = self.assignment if self.weighing is None else self.weighing.weights
+        return np.sign(np.asarray(weights, np.float64)).astype(np.int8)
 
     @cached_property
     def class_means(self) -> NDArray[np.float64]:
@@ -187,8 +189,6 @@ def gather(
     loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
     show = checked_show(to_image, show)
-    if show is None and isinstance(data, ImageFolder):
-        show = (data.mean.flatten().tolist(), data.std.flatten().tolist())
     if show is None:
         show = show_of(data)
     gathering = _Gathering(model, params or EvidenceParams(), show)
@@ -211,10 +211,10 @@ def gather(
 
 
 def require_evidence(evidence: Any, name: str, *, sums: bool = True) -> None:
-    """Raise unless a function was given what `gather` returns, of a model that adds up."""
+    """Raise unless a function was given what `gather` returns, of a model without weights."""
     if not isinstance(evidence, Evidence):
         raise InvalidArgument(f"{name} takes what gather returns, not {shown(evidence)}.")
-    if sums and evidence.weighing is not None:
+    if sums and evidence.weighing is not None and not evidence.weighing.signed:
         raise ModelError(f"{name} adds features up, but this model {evidence.weighing.why}.")
 
 

@@ -37,6 +37,11 @@ class Weighing:
         weights, constants = (part.double().cpu().numpy() for part in (head.weight, head.constants))
         return cls(weights, constants, _other(head))
 
+    @property
+    def signed(self) -> bool:
+        """Whether features count as they are, by presence or absence, beside the constants."""
+        return bool(np.isin(self.weights, (-1.0, 0.0, 1.0)).all())
+
     def logits(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logits of samples, given their features in standard units."""
         found: NDArray[np.float64] = values @ self.weights.T + self.constants
@@ -49,9 +54,13 @@ class Weighing:
         return (*products.tolist(), float(self.constants[c]))
 
 
-def require_sums(head: SparseHead) -> None:
-    """Raise ModelError unless a head plainly adds features up, as explanations say."""
-    if not head.adds_up:
+def require_sums(head: SparseHead, *, signed: bool = False) -> None:
+    """Raise ModelError unless a head plainly adds features up, as explanations say.
+
+    With `signed` it may take some away, and add a constant to each class.
+    """
+    found = Weighing.of(head)
+    if found is not None and not (signed and found.signed):
         raise ModelError(
             f"Explanations add features up, but this model {_other(head)}; "
             "evaluate measures it, and its report shows classes and features."

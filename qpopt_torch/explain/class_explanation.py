@@ -37,9 +37,14 @@ class ClassExplanation(Explanation):
         return f"Class {self.evidence.names.classes[self.number]}"
 
     def shared_with(self, column: int) -> tuple[int, ...]:
-        """Return the other classes that use a feature."""
-        users = columns_in(self.evidence.assignment[:, column])
+        """Return the other classes that use a feature in the same way."""
+        signs = self.evidence.signs[:, column]
+        users = columns_in(signs == signs[self.number])
         return tuple(c for c in users if c != self.number)
+
+    def sign(self, column: int) -> int:
+        """Return 1 for a feature of the class, −1 for one that must be absent."""
+        return int(self.evidence.signs[self.number, column])
 
     def to_dict(self) -> dict[str, Any]:
         """Return class, features, their means and the samples that show them."""
@@ -52,6 +57,7 @@ class ClassExplanation(Explanation):
                 {
                     "feature": names.selection[j],
                     "name": names.features[j],
+                    **({"absent": True} if self.sign(j) < 0 else {}),
                     "mean": self.evidence.mean(self.number, j),
                     "shared_with": [names.classes[c] for c in self.shared_with(j)],
                     "strongest": list(self.evidence.of_feature[j]),
@@ -68,7 +74,8 @@ class ClassExplanation(Explanation):
             others = [names.classes[c] for c in self.shared_with(j)]
             more = f" and {len(others) - 4} more" if len(others) > 4 else ""
             shared = f"shared with {', '.join(others[:4])}{more}" if others else "of no other class"
-            lines.append(f"{names.features[j]}: {shared}.")
+            must = " must be absent" if self.sign(j) < 0 else ""
+            lines.append(f"{names.features[j]}{must}: {shared}.")
         return "\n".join(lines)
 
     def figure(self) -> tuple[Any, Any]:
@@ -88,7 +95,7 @@ class ClassExplanation(Explanation):
         axes[-1, 0].axis("off")
         axes[-1, 0].text(0.5, 0.5, "strongest\nof any class", ha="center", va="center", fontsize=8)
         for place, j in enumerate(self.columns, start=1):
-            axes[0, place].set_title(plain(names.features[j]), fontsize=9)
+            axes[0, place].set_title(plain(names.term(j, self.sign(j))), fontsize=9)
             strongest = evidence.samples[evidence.of_feature[j][0]]
             name = names.classes[strongest.label][:24]
             draw_feature(axes[-1, place], strongest, limits, j, name)

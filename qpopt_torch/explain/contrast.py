@@ -46,48 +46,53 @@ class Contrast(Explanation):
         names = self.evidence.names
 
         both = (self.first, self.second)
+        signs = self.evidence.signs
         described = {
             part: [
                 {
                     "feature": names.selection[j],
                     "name": names.features[j],
+                    **({"absent": True} if signs[owner, j] < 0 else {}),
                     "means": [self.evidence.mean(c, j) for c in both],
                 }
                 for j in getattr(self, part)
             ]
-            for part in ("shared", "only_first", "only_second")
+            for part, owner in self._parts
         }
         return {"classes": [names.classes[c] for c in both], **described}
 
+    @property
+    def _parts(self) -> tuple[tuple[str, int], ...]:
+        """The attributes that hold columns, and a class that has them."""
+        first, second = self.first, self.second
+        return (("shared", first), ("only_first", first), ("only_second", second))
+
     def summary(self) -> str:
         """Name what is shared and what differs."""
-        names = self.evidence.names
-
-        def listed(columns: tuple[int, ...]) -> str:
-            return ", ".join(names.features[j] for j in columns) or "nothing"
-
-        return (
-            f"Both: {listed(self.shared)}.\n"
-            f"Only {names.classes[self.first]}: {listed(self.only_first)}.\n"
-            f"Only {names.classes[self.second]}: {listed(self.only_second)}."
-        )
+        names, signs = self.evidence.names, self.evidence.signs
+        titles = ("Both", *(f"Only {names.classes[c]}" for c in (self.first, self.second)))
+        lines = []
+        for title, (part, owner) in zip(titles, self._parts, strict=True):
+            terms = [names.term(j, int(signs[owner, j])) for j in getattr(self, part)]
+            lines.append(f"{title}: {', '.join(terms) or 'nothing'}.")
+        return "\n".join(lines)
 
     def figure(self) -> tuple[Any, Any]:
         """Draw each differing feature on samples of both classes."""
         evidence, names = self.evidence, self.evidence.names
-        rows = [*self.only_first, *self.only_second]
+        rows = [(j, c) for part, c in self._parts[1:] for j in getattr(self, part)]
         pairs = [
             (c, index) for c in (self.first, self.second) for index in evidence.of_class[c][:SHOWN]
         ]
         limits = evidence.heat_range
         fig, axes = subplots(len(rows), max(1, len(pairs)), 2.0, 2.1)
-        for row, j in enumerate(rows):
-            owner = self.first if j in self.only_first else self.second
+        for row, (j, owner) in enumerate(rows):
+            term = names.term(j, int(evidence.signs[owner, j]))
             for place, (c, index) in enumerate(pairs):
                 draw_feature(axes[row, place], evidence.samples[index], limits, j)
                 axes[0, place].set_title(plain(names.classes[c])[:26], fontsize=9)
             axes[row, 0].set_ylabel(
-                f"{plain(names.features[j])}\nof {plain(names.classes[owner])[:24]}", fontsize=8
+                f"{plain(term)}\nof {plain(names.classes[owner])[:24]}", fontsize=8
             )
         return fig, axes
 
@@ -116,5 +121,7 @@ def explain_contrast(evidence: Evidence, first: int | str, second: int | str) ->
     a, b = (evidence.names.class_number(c) for c in (first, second))
     if a == b:
         raise ModelError("A contrast needs two different classes.")
-    of_a, of_b = evidence.assignment[a], evidence.assignment[b]
-    return Contrast(evidence, a, b, *map(columns_in, (of_a & of_b, of_a & ~of_b, of_b & ~of_a)))
+    of_a, of_b = evidence.signs[a], evidence.signs[b]
+    same = of_a == of_b
+    parts = (same & (of_a != 0), ~same & (of_a != 0), ~same & (of_b != 0))
+    return Contrast(evidence, a, b, *map(columns_in, parts))

@@ -3,6 +3,7 @@
 A rival wins once its sum is the largest of all classes, not only larger than that of the
 predicted one. Changing a feature moves all classes that have it alike. So a feature helps against
 just those classes that differ from the rival in it: raised if the rival has it, lowered if not.
+Where features may have to be absent, it helps against those that it moves less than the rival.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.evidence.sample import Sample, columns_in
-from qpopt_torch.explain.rounding import add_up
+from qpopt_torch.explain.decision_terms import sum_of
 
 LISTED = 5
 """How many single features are listed."""
@@ -83,6 +84,8 @@ class Change:
     idle
         Features in which the two classes differ and that do not suffice alone, as columns: a third
         class stays ahead of the rival.
+    pairs
+        Whether pairs were looked at: not where features may have to be absent.
     """
 
     rival: int
@@ -90,6 +93,7 @@ class Change:
     ways: tuple[tuple[Move, ...], ...]
     n_more: int = 0
     idle: tuple[int, ...] = ()
+    pairs: bool = True
 
     @property
     def level(self) -> bool:
@@ -98,7 +102,11 @@ class Change:
 
 
 def change_to(
-    sample: Sample, assignment: NDArray[np.bool_], rival: int, evidence: Evidence | None = None
+    sample: Sample,
+    assignment: NDArray[Any],
+    rival: int,
+    evidence: Evidence | None = None,
+    constants: NDArray[np.float64] | None = None,
 ) -> Change:
     """Return what would have to change for a rival to win against all classes.
 
@@ -110,34 +118,45 @@ def change_to(
         A class that is not predicted.
     evidence
         Tells which values features reach; without it, nothing is said of that.
+    constants
+        What is added to the sums of the classes; nothing without it.
     """
-    logits = assignment @ sample.values
-    shown = np.array([add_up(sample.values[row])[0] for row in assignment])
-    differs = assignment != assignment[rival]
+    added = np.zeros(len(assignment)) if constants is None else constants
+    logits = assignment @ sample.values + added
+    # By how much the rival gains on every class where a feature rises by 1.
+    gains = assignment[rival].astype(np.int64) - assignment.astype(np.int64)
+    differs = gains != 0
+    signed = bool((assignment.astype(np.int64) < 0).any())
     # The predicted class is ahead even where rounding lets the rival draw level.
     ahead = logits >= logits[rival]
     ahead[sample.prediction], ahead[rival] = True, False
     helps = differs[ahead]
     behind = np.maximum(logits[ahead] - logits[rival], 0.0)
-    behind_shown = np.maximum(shown[ahead] - shown[rival], 0)
+    known = (*columns_in(ahead), rival)
+    shown = np.array([sum_of(sample, assignment, c, float(added[c])).shown[0] for c in known])
+    behind_shown = np.maximum(shown[:-1] - shown[-1], 0)
 
     def move(column: int, by: float, hundredths: float) -> Move:
-        sign = 1 if assignment[rival, column] else -1
+        sign = 1 if (gains[ahead, column] > 0).any() else -1
         target = sample.values[column] + sign * by
         reach, limit = Reach.SEEN, None
         if evidence is not None:
             reach, limit = reached(evidence, column, float(target), rises=sign > 0)
         return Move(column, sign * float(by), sign * int(hundredths), reach, limit)
 
-    alone = helps.all(axis=0)
-    ways: list[tuple[Move, ...]] = [
-        (move(j, behind.max(), behind_shown.max()),) for j in columns_in(alone)
-    ]
+    steps = np.abs(gains[ahead])
+    alone = (gains[ahead] > 0).all(axis=0) | (gains[ahead] < 0).all(axis=0)
+    ways: list[tuple[Move, ...]] = []
+    for j in columns_in(alone):
+        hundredths = -(-behind_shown // steps[:, j])
+        ways.append((move(j, float((behind / steps[:, j]).max()), hundredths.max()),))
     ways.sort(key=lambda way: way[0].reach)
     lead = float(logits[sample.prediction] - logits[rival])
     idle = columns_in(differs[sample.prediction] & ~alone)
     if ways:
         return Change(rival, lead, tuple(ways[:LISTED]), len(ways[LISTED:]), idle)
+    if signed:
+        return Change(rival, lead, (), 0, idle, pairs=False)
     pairs = []
     for i, j in _smallest_pairs(helps, behind):
         shares = zip(_shares(helps, behind, i, j), _shares(helps, behind_shown, i, j), strict=True)

@@ -35,10 +35,8 @@ class Decision(Explanation):
 
     Parameters
     ----------
-    names
-        Names of classes and features.
-    sample
-        The sample; its label is -1 if it is not known.
+    names, sample
+        Names of classes and features, and the sample; its label is -1 if it is not known.
     sums
         The predicted class and its nearest rivals, the highest logit first.
     changes
@@ -87,9 +85,15 @@ class Decision(Explanation):
                     "class": classes[total.number],
                     "logit": total.logit,
                     "terms": [
-                        {"feature": self.names.selection[j], "name": features[j], "value": value}
+                        {
+                            "feature": self.names.selection[j],
+                            "name": features[j],
+                            **({"absent": True} if j in total.absent else {}),
+                            "value": value,
+                        }
                         for j, value in zip(total.columns, total.values, strict=True)
                     ],
+                    **({"constant": total.constant} if total.constant else {}),
                 }
                 for total in self.sums
             ],
@@ -114,7 +118,7 @@ class Decision(Explanation):
                 for change in self.changes
             ],
             "misleading": wrong,
-            **self.hierarchy.to_dict(self.names),
+            **self.hierarchy.to_dict(self._opened),
         }
 
     def summary(self) -> str:
@@ -123,9 +127,10 @@ class Decision(Explanation):
         lines = []
         for total in self.sums:
             logit, shown = total.shown
+            terms = [self.names.term(j, total.sign(j)) for j in total.columns]
+            terms += ["class bias"] if total.constant else []
             added = " ".join(
-                f"{signed(value)} ({features[j]})"
-                for j, value in zip(total.columns, shown, strict=True)
+                f"{signed(value)} ({term})" for term, value in zip(terms, shown, strict=True)
             )
             lines.append(f"{classes[total.number]}: {logit / 100:.2f} = {added}")
         lines += [self._said(change) for change in self.changes]
@@ -135,7 +140,14 @@ class Decision(Explanation):
                 f"What misled: {features[wrong.column]} is {wrong.value:+.2f} and in "
                 f"{classes[self.label]} usually {wrong.usual:+.2f}."
             )
-        return "\n".join(lines + self.hierarchy.lines(self.names))
+        return "\n".join(lines + self.hierarchy.lines(self._opened))
+
+    @property
+    def _opened(self) -> Names:
+        """The names of what opens levels: what is active below 0 is so by its absence."""
+        if not any(total.absent for total in self.sums):
+            return self.names
+        return self.names.turned(np.flatnonzero(self.sample.values < 0).tolist())
 
     def shown_value(self, move: Move, rival: int) -> int:
         """Return the value of a feature to change, in hundredths, as the sum of its class has it.
@@ -144,7 +156,8 @@ class Decision(Explanation):
         """
         for total in self.sums:
             if move.column in total.columns and (move.falls or total.number == rival):
-                return total.shown[1][total.columns.index(move.column)]
+                shown = total.shown[1][total.columns.index(move.column)]
+                return total.sign(move.column) * shown
         return round(100 * float(self.sample.values[move.column]))
 
     def _said(self, change: Change) -> str:
@@ -156,7 +169,8 @@ class Decision(Explanation):
             f"{classes[change.rival]} is {where} {classes[self.sums[0].number]} and would win with "
         )
         if not change.ways:
-            return f"{begin}no change of one or two features."
+            most = "one or two features" if change.pairs else "a single feature"
+            return f"{begin}no change of {most}."
 
         def said(move: Move) -> str:
             moved = "lower" if move.falls else "higher"
@@ -179,20 +193,21 @@ class Decision(Explanation):
         """Draw a row for each class (the input, heat maps, the sum), and the tree below."""
         n_columns = max(len(total.columns) for total in self.sums) + 2
         fig, axes = subplots(len(self.sums) + 1, n_columns, 1.8, 2.0)
-        self.hierarchy.draw(axes[-1], self.names)
+        self.hierarchy.draw(axes[-1], self._opened)
         every = [0.0, *(value for total in self.sums for value in total.values)]
-        classes, features = self.names.classes, self.names.features
+        classes = self.names.classes
         for row, total in zip(axes, self.sums, strict=False):
             draw_picture(row[0], self.sample.picture)
             row[0].set_title(f"{plain(classes[total.number])[:22]} {total.logit:.2f}", fontsize=9)
             for axis in row[1:-1]:
                 axis.axis("off")
-            for axis, j in zip(row[1:-1], total.columns, strict=False):
+            named = [self.names.term(j, total.sign(j)) for j in total.columns]
+            for axis, j, name in zip(row[1:-1], total.columns, named, strict=False):
                 axis.axis("on")
                 draw_feature(axis, self.sample, self.limits, j)
-                axis.set_title(plain(features[j]), fontsize=8)
-            named = [features[j] for j in total.columns]
+                axis.set_title(plain(name), fontsize=8)
             title = f"adds up to {total.logit:.2f}"
+            title += f", class bias {total.constant:+.2f}" if total.constant else ""
             draw_values(row[-1], named, total.values, title, (min(every), max(every)))
         return fig, axes
 
@@ -214,10 +229,9 @@ def explain_decision(
     ----------
     model
         The sparse classifier.
-    x
+    x, label
         One input, with or without the batch axis; a mapping or tuple where the model takes several.
-    label
-        The true class, if it is known.
+        Its true class, if it is known.
     n_rivals
         How many of the next classes are compared.
     evidence
@@ -243,7 +257,7 @@ def explain_decision(
     True
     """
     require_sparse(model, "explain_decision")
-    require_sums(model.sparse_head)
+    require_sums(model.sparse_head, signed=True)
     terms.check_arguments(evidence, label, model.head.n_classes, n_rivals)
     names = Names(model, class_names) if evidence is None else evidence.names
     batch, seen = look(model, x)
@@ -252,20 +266,24 @@ def explain_decision(
         0, -1 if label is None else label, values, batch, seen, checked_show(to_image, show)
     )
     options: dict[str, Any] = {"n_rivals": n_rivals, "shares": model.level_shares}
+    if not model.sparse_head.adds_up:
+        options["constants"] = model.sparse_head.constants.double().cpu().numpy()
     return decision_on(sample, model.assignment, names, evidence, **options)
 
 
 def decision_on(
     sample: Sample,
-    assignment: NDArray[np.bool_],
+    assignment: NDArray[Any],
     names: Names,
     evidence: Evidence | None = None,
     *,
     n_rivals: int = RIVALS,
     shares: LevelShares | None = None,
+    constants: NDArray[np.float64] | None = None,
 ) -> Decision:
     """Explain the decision on a sample whose features are known."""
-    logits = assignment @ sample.values
+    added = np.zeros(len(assignment)) if constants is None else constants
+    logits = assignment @ sample.values + added
     # The model's own prediction comes first even where rounding lets another class draw level.
     order = [sample.prediction]
     order += [int(c) for c in np.argsort(-logits, kind="stable") if c != sample.prediction]
@@ -273,9 +291,9 @@ def decision_on(
     known = sample.label >= 0
     if known and sample.label not in shown:
         shown.append(sample.label)
-    sums = tuple(terms.sum_of(sample, assignment, c) for c in shown)
-    changes = tuple(change_to(sample, assignment, c, evidence) for c in shown[1:])
-    levels = hierarchy_of(sample, assignment, shares)
+    sums = tuple(terms.sum_of(sample, assignment, c, float(added[c])) for c in shown)
+    changes = tuple(change_to(sample, assignment, c, evidence, added) for c in shown[1:])
+    levels = hierarchy_of(sample, assignment, shares, logits)
     if evidence is None:
         return Decision(names, sample, sums, changes, levels)
     misled = terms.misleading_feature(sample, assignment, evidence.class_means) if known else None

@@ -29,22 +29,36 @@ class Sum:
     number
         The class.
     columns, values
-        Its features, as columns of the selection, and their values.
+        Its features, as columns of the selection, and what they add: their values, negated for
+        those that must be absent.
+    absent
+        Those of the columns that must be absent.
+    constant
+        What is added besides.
     """
 
     number: int
     columns: tuple[int, ...]
     values: tuple[float, ...]
+    absent: frozenset[int] = frozenset()
+    constant: float = 0.0
 
     @property
     def logit(self) -> float:
         """The sum."""
-        return float(sum(self.values))
+        return float(sum(self.values) + self.constant)
 
     @property
     def shown(self) -> tuple[int, tuple[int, ...]]:
-        """The sum and its terms in hundredths, as they are shown: they add up."""
-        return add_up(self.values)
+        """The sum and its terms in hundredths, as they are shown: they add up.
+
+        The constant, where there is one, comes last.
+        """
+        return add_up((*self.values, self.constant) if self.constant else self.values)
+
+    def sign(self, column: int) -> int:
+        """Return 1 for a feature of the class, −1 for one that must be absent."""
+        return -1 if column in self.absent else 1
 
 
 @dataclass(frozen=True)
@@ -58,8 +72,8 @@ class Misleading:
     value, usual
         Its value here, and its mean in the true class.
     fired
-        True if it is a feature of the predicted class that fired, False if it is one of the true
-        class that is missing.
+        True if it is higher than usual, and so speaks for the predicted class; False if it is
+        lower, and so does not speak for the true class.
     """
 
     column: int
@@ -80,14 +94,16 @@ def check_arguments(evidence: Any, label: Any, n_classes: int, n_rivals: Any) ->
         )
 
 
-def sum_of(sample: Sample, assignment: NDArray[np.bool_], c: int) -> Sum:
-    """Return the logit of a class as a sum."""
-    columns = columns_in(assignment[c])
-    return Sum(c, columns, tuple(float(sample.values[j]) for j in columns))
+def sum_of(sample: Sample, assignment: NDArray[Any], c: int, constant: float = 0.0) -> Sum:
+    """Return the logit of a class as a sum; −1 in the assignment takes a feature away."""
+    columns = columns_in(assignment[c] != 0)
+    absent = frozenset(j for j in columns if int(assignment[c, j]) < 0)
+    values = (float(-sample.values[j] if j in absent else sample.values[j]) for j in columns)
+    return Sum(c, columns, tuple(values), absent, constant)
 
 
 def misleading_feature(
-    sample: Sample, assignment: NDArray[np.bool_], class_means: NDArray[np.float64]
+    sample: Sample, assignment: NDArray[Any], class_means: NDArray[np.float64]
 ) -> Misleading | None:
     """Return the feature that moved a wrong decision furthest away from what is usual.
 

@@ -61,6 +61,8 @@ class FeatureExplanation(Explanation):
         Its column in the selection.
     classes
         The classes that use it, the one with the highest mean first.
+    absent
+        The classes that it speaks for by its absence, in the same order.
     distribution
         Its values.
     """
@@ -69,6 +71,7 @@ class FeatureExplanation(Explanation):
     column: int
     classes: tuple[int, ...]
     distribution: Distribution
+    absent: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -81,10 +84,8 @@ class FeatureExplanation(Explanation):
         return {
             "feature": names.selection[self.column],
             "name": self.title,
-            "classes": [
-                {"class": names.classes[c], "mean": self.evidence.mean(c, self.column)}
-                for c in self.classes
-            ],
+            "classes": self._means(self.classes),
+            **({"absent": self._means(self.absent)} if self.absent else {}),
             "strongest": list(self.evidence.of_feature[self.column]),
             "distribution": {
                 **asdict(found),
@@ -96,10 +97,19 @@ class FeatureExplanation(Explanation):
 
     def summary(self) -> str:
         """Name the classes, and say how clearly the feature is on or off."""
-        names = [self.evidence.names.classes[c] for c in self.classes]
-        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         contrast = 100 * (1 - self.distribution.overlap)
-        return f"Used by {shown or 'no class'}.\nContrastiveness {contrast:.1f} %."
+        lines = [f"Used by {self._named(self.classes)}."]
+        lines += [f"Must be absent in {self._named(self.absent)}."] if self.absent else []
+        return "\n".join([*lines, f"Contrastiveness {contrast:.1f} %."])
+
+    def _means(self, classes: tuple[int, ...]) -> list[dict[str, Any]]:
+        names, column = self.evidence.names.classes, self.column
+        return [{"class": names[c], "mean": self.evidence.mean(c, column)} for c in classes]
+
+    def _named(self, classes: tuple[int, ...]) -> str:
+        names = [self.evidence.names.classes[c] for c in classes]
+        more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+        return ", ".join(names[:6]) + more or "no class"
 
     def figure(self) -> tuple[Any, Any]:
         """Draw the samples where the feature is highest, and below them the distribution."""
@@ -160,12 +170,13 @@ def explain_feature(evidence: Evidence, d: int | str) -> FeatureExplanation:
     """
     require_evidence(evidence, "explain_feature", sums=False)
     column = evidence.names.feature_column(d)
-    users = np.flatnonzero(evidence.assignment[:, column])
-    means = np.nan_to_num(evidence.class_means[users, column], nan=-np.inf)
-    order = users[np.argsort(-means, kind="stable")]
-    return FeatureExplanation(
-        evidence, column, tuple(order.tolist()), distribution_of(evidence, column)
-    )
+    means = np.nan_to_num(evidence.class_means[:, column], nan=-np.inf)
+    order = np.argsort(-means, kind="stable")
+    # Weights are no signs: there, all classes with one use the feature.
+    signed = evidence.weighing is None or evidence.weighing.signed
+    signs = evidence.signs[:, column] if signed else evidence.assignment[:, column].astype(np.int8)
+    users, absent = (tuple(order[signs[order] == sign].tolist()) for sign in (1, -1))
+    return FeatureExplanation(evidence, column, users, distribution_of(evidence, column), absent)
 
 
 def distribution_of(evidence: Evidence, column: int) -> Distribution:
@@ -173,6 +184,8 @@ def distribution_of(evidence: Evidence, column: int) -> Distribution:
     values = evidence.values[:, column].astype(np.float64)
     edges = np.histogram_bin_edges(values, BINS)
     uses = evidence.assignment[evidence.labels, column]
+    if evidence.weighing is not None and evidence.weighing.signed:
+        uses = evidence.signs[evidence.labels, column] > 0
     users, others = (np.histogram(values[mask], edges)[0] for mask in (uses, ~uses))
     fitted = two_modes(values)
     modes: tuple[tuple[float, float, float], ...] = ()

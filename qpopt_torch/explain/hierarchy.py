@@ -148,7 +148,10 @@ class _Row:
 
 
 def hierarchy_of(
-    sample: Sample, assignment: NDArray[np.bool_], shares: LevelShares | None = None
+    sample: Sample,
+    assignment: NDArray[Any],
+    shares: LevelShares | None = None,
+    logits: NDArray[np.float64] | None = None,
 ) -> Hierarchy:
     """Return the levels of a decision on a sample whose features are known.
 
@@ -160,10 +163,12 @@ def hierarchy_of(
         Classes × features.
     shares
         How often levels hold the true class, if that was measured.
+    logits
+        Those of the classes, where they are more than sums.
     """
     depths = Depths.of([sample.values], assignment, [sample.prediction])
     c = sample.prediction
-    by_sum = np.argsort(-(assignment @ sample.values), kind="stable")
+    by_sum = np.argsort(-(assignment @ sample.values if logits is None else logits), kind="stable")
     levels = []
     for number in range(depths.n_levels + 1):
         still = depths.possible(number)[0]

@@ -21,6 +21,8 @@ from qpopt_torch.explain.plotting import ACCENT, plain, subplots
 from qpopt_torch.sparse.classifier import SparseClassifier
 
 LISTED = 12
+ORDERED = 1500
+BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,14 +48,16 @@ class Neighbours(Explanation):
 
     @cached_property
     def tree(self) -> NDArray[np.float64]:
-        """Average linkage of the classes, as scipy writes it, leaves in their best order.
+        """Average linkage of the classes, as scipy writes it; few leaves are in their best order.
 
         The distance of two classes is the share of features that they do not have in common.
         """
         if len(self.assignment) < 2:
             return np.zeros((0, 4))
         distances = pdist(self.assignment, "jaccard")
-        tree: NDArray[np.float64] = linkage(distances, "average", optimal_ordering=True)
+        # The best order takes time that grows with the cube of the classes.
+        best = len(self.assignment) <= ORDERED
+        tree: NDArray[np.float64] = linkage(distances, "average", optimal_ordering=best)
         return tree
 
     @cached_property
@@ -160,10 +164,17 @@ def explain_neighbours(
 
 def neighbours_of(names: Names, assignment: NDArray[np.bool_]) -> Neighbours:
     """Find the neighbours of an assignment."""
-    counts = assignment.astype(np.int64)
-    alone = counts @ (1 - counts).T
+    counts = assignment.astype(np.float32)  # whole numbers far below 2²⁴: the products are exact
+    sizes = counts.sum(axis=1)
     pairs = []
-    for a, b in np.argwhere(np.triu((alone == 1) & (alone.T == 1), 1)).tolist():
-        (i,), (j,) = (columns_in(assignment[p] & ~assignment[q]) for p, q in ((a, b), (b, a)))
-        pairs.append((a, b, i, j))
+    for first in range(0, len(counts), BLOCK):
+        shared = counts[first : first + BLOCK] @ counts.T
+        near = (sizes[first : first + BLOCK, None] - shared == 1) & (sizes - shared == 1)
+        for a, b in np.argwhere(near).tolist():
+            a += first
+            if a < b:
+                (i,), (j,) = (
+                    columns_in(assignment[p] & ~assignment[q]) for p, q in ((a, b), (b, a))
+                )
+                pairs.append((a, b, i, j))
     return Neighbours(names, assignment, tuple(pairs))

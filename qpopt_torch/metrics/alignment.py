@@ -26,7 +26,7 @@ class FeatureAlignment(GroupMetric):
     """
 
     title = "Feature alignment"
-    meaning = "features follow attributes that people have named"
+    meaning = "how far a feature rises with the attribute that suits it best, 100 % being its mean"
 
     def __init__(self, n_features: int, n_attributes: int) -> None:
         super().__init__(1 + n_attributes, n_features)

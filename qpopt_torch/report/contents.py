@@ -22,6 +22,9 @@ from qpopt_torch.report.encoding import TINY, PageParams, encode_images, encode_
 from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import feature_meaning
 
+MOST_PAIRS = 200
+"""Pairs of classes that differ in one feature and are listed; of the others the number is said."""
+
 
 def contents(
     gallery: Evidence,
@@ -60,6 +63,13 @@ def contents(
             samples.append(evidence.samples[index])
         return numbers[key]
 
+    # What lists show first stands together, so that a list loads few parts.
+    for places in gallery.of_feature:
+        for i in places:
+            number(gallery, i)
+    for places in gallery.of_class:
+        for i in places[:1]:
+            number(gallery, i)
     means = gallery.class_means
     data = {
         "classes": _classes(gallery, decisions, number),
@@ -68,6 +78,7 @@ def contents(
         "means": [[_rounded(value) for value in row] for row in means],
         "confusions": _confusions(decisions),
         "twins": [[*row["classes"], row["part"]] for row in twins],
+        "map_rows": params.map_rows,
         **({} if levels is None else _decisions(gallery, decisions, levels, number)),
         **_weights(gallery),
     }
@@ -93,11 +104,15 @@ def _decisions(
 
 
 def _weights(gallery: Evidence) -> dict[str, Any]:
-    """Return the weights of every class for its features; nothing where they are added up."""
+    """Return the weights of every class for its features; nothing where they are added up.
+
+    And whether all weights are signs, and classes have a constant as well.
+    """
     if (found := gallery.weighing) is None:
         return {}
     used = zip(found.weights, gallery.assignment, strict=True)
-    return {"weights": [[_rounded(w, 3) for w in row[own]] for row, own in used]}
+    rows = [[_rounded(w, 3) for w in row[own]] for row, own in used]
+    return {"weights": rows, "signed": found.signed, "biased": bool(found.constants.any())}
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
@@ -206,8 +221,9 @@ def _confusions(decisions: Evidence) -> list[list[int]]:
 def _map(gallery: Evidence) -> dict[str, Any]:
     found = neighbours_of(gallery.names, gallery.assignment)
     return {
-        "pairs": [list(pair) for pair in found.pairs],
-        "tree": [[int(a), int(b), _rounded(height)] for a, b, height, _ in found.tree.tolist()],
+        "pairs": [list(pair) for pair in found.pairs[:MOST_PAIRS]],
+        "n_pairs": len(found.pairs),
+        "tree": [[int(a), int(b), _rounded(h), int(n)] for a, b, h, n in found.tree.tolist()],
         "class_order": list(found.class_order),
         "feature_order": list(found.feature_order),
     }

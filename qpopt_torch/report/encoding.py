@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from qpopt import InvalidArgument
+from qpopt_torch.errors import shown
 from qpopt_torch.evidence.pictures import Picture, heat_limits, small_maps
 from qpopt_torch.explain import Sample
 
+FEW = 64
+"""Pictures by which it is guessed how small all must be."""
 TINY = 40
 """Images up to this side, in pixels, are stored without loss and shown with sharp pixels."""
 
@@ -38,6 +42,11 @@ class PageParams:
         Room for the page itself.
     n_deletion
         With how many samples places are blurred to see which features fall, as in `evaluate`.
+    layout
+        `file`: one HTML file that needs nothing else; `folder`: a page that loads pictures when it
+        shows them, for many classes.
+    map_rows
+        Classes that the class map draws at once; of more it draws groups, which open.
     """
 
     sides: tuple[int, ...] = (160, 144, 128, 112, 96, 80, 64, 48, 40)
@@ -47,6 +56,23 @@ class PageParams:
     maps_share: float = 0.3
     page_bytes: int = 200_000
     n_deletion: int = 0
+    layout: Literal["file", "folder"] = "file"
+    map_rows: int = 250
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("file", "folder"):
+            raise InvalidArgument(f"layout must be 'file' or 'folder', not {shown(self.layout)}.")
+        if not isinstance(self.map_rows, int) or self.map_rows < 2:
+            raise InvalidArgument(
+                f"map_rows must be a whole number above 1, not {shown(self.map_rows)}."
+            )
+
+
+def in_layout(params: Any, layout: Any) -> Any:
+    """Return how the room in a page is spent, with a layout other than one file."""
+    if layout == "file" or not isinstance(params, PageParams | None):
+        return params  # what is no PageParams, the report refuses
+    return replace(params or PageParams(), layout=layout)
 
 
 def encode_images(pictures: Sequence[Picture], budget: int, params: PageParams) -> list[str]:
@@ -55,6 +81,13 @@ def encode_images(pictures: Sequence[Picture], budget: int, params: PageParams) 
     The budget is in characters. If even the smallest size needs more, it is used.
     """
     sides = list(params.sides)
+    if len(pictures) > 2 * FEW:  # a few tell what all would need
+        some = pictures[:: len(pictures) // FEW]
+        while len(sides) > 1:
+            size = sum(len(_data_uri(p.values, sides[0], params.quality)) for p in some)
+            if size * len(pictures) / len(some) <= budget:
+                break
+            sides = sides[1:]
     while True:
         encoded = [_data_uri(p.values, sides[0], params.quality) for p in pictures]
         size = sum(map(len, encoded))
@@ -92,9 +125,9 @@ def encode_maps(
     kinds = {sample.picture.kind for sample in samples}
     if kinds == {"text"}:
         return (), _word_levels(samples, scale)
-    shown = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
+    axes = {"image": 2, "series": 1}.get(next(iter(kinds)), 0) if len(kinds) == 1 else 0
     shapes = {sample.maps.shape for sample in samples if sample.maps is not None}
-    if not scale or len(shapes) != 1 or len(shape := next(iter(shapes))) != shown + 1:
+    if not scale or len(shapes) != 1 or len(shape := next(iter(shapes))) != axes + 1:
         return (), []
     for side in params.map_sides:
         grid = [min(side, size) for size in shape[1:]]
@@ -110,7 +143,7 @@ def encode_maps(
     for sample in samples:
         level = _levels(small(sample), limits)
         texts.append(base64.b64encode(level.tobytes()).decode())
-    return (level.shape[1:] if shown == 2 else (1, *level.shape[1:])), texts
+    return (level.shape[1:] if axes == 2 else (1, *level.shape[1:])), texts
 
 
 def _word_levels(samples: Sequence[Sample], scale: Sequence[Sample]) -> list[str]:

@@ -1,18 +1,15 @@
-"""Writing the report as one file that needs nothing else."""
+"""Writing the report: one file that needs nothing else, or a folder of which a part is loaded."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from qpopt import InvalidArgument, QpoptError
+from qpopt import InvalidArgument
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.errors import path_of, require_sparse, shown
 from qpopt_torch.evidence.meaning import meaning_of
@@ -24,6 +21,7 @@ from qpopt_torch.metrics.explanations.deletion import OwnDrop, deletion_test
 from qpopt_torch.metrics.summary import Metrics
 from qpopt_torch.report.contents import contents
 from qpopt_torch.report.encoding import PageParams
+from qpopt_torch.report.folder import check_folder, write_folder
 from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import meaning_rows, twin_rows
 from qpopt_torch.report.overview import (
@@ -34,33 +32,11 @@ from qpopt_torch.report.overview import (
     solve_rows,
     trace_points,
 )
+from qpopt_torch.report.rendering import rendered
 from qpopt_torch.sparse.classifier import SparseClassifier
 
-MAX_BYTES = 25_000_000
+MAX_BYTES = {"file": 25_000_000, "folder": 1_000_000_000}
 LARGEST = 10**12
-SCRIPTS = (
-    "core",
-    "heat",
-    "pieces",
-    "classes",
-    "contrast",
-    "truth",
-    "features",
-    "levels",
-    "decisions",
-    "map",
-    "router",
-)
-TABS = {
-    "overview": "Overview",
-    "classes": "Classes",
-    "contrast": "Contrast",
-    "features": "Features",
-    "decisions": "Decisions",
-    "map": "Class map",
-}
-WITHOUT_SUMS = ("overview", "classes", "features")
-"""The sections that do not rest on features being plainly added up."""
 
 
 def write_report(
@@ -77,18 +53,19 @@ def write_report(
     settings: Mapping[str, Any] | None = None,
     to_image: Show | None = None,
     title: str = "A sparse classifier",
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     params: PageParams | None = None,
     progress: bool = True,
 ) -> Path:
-    """Write a report of a sparse classifier as one HTML file.
+    """Write a report of a sparse classifier, and return the HTML file to open.
 
     Parameters
     ----------
     model
         The sparse classifier.
     path
-        The file to write.
+        The file to write, or with `params.layout="folder"` the folder: new, empty, or one that
+        holds an earlier report, which is replaced when the new one is complete.
     loader
         Batches of inputs and labels: their decisions are shown and measured. Of drawn birds, what
         the features mean is shown as well.
@@ -108,12 +85,17 @@ def write_report(
     title
         Title of the report.
     max_bytes
-        Size that the file should not exceed; images become smaller to meet it.
+        Size that the report should not exceed; images become smaller to meet it. Without it,
+        25 MB for a file, and 1 GB for a folder, of which a page loads what it shows.
     params
-        How the room in the file is spent.
+        How the room is spent, and in which layout.
     """
     target = path_of(path)
     _check(dense, settings, max_bytes, params)
+    params = params or PageParams()
+    in_folder = params.layout == "folder"
+    if in_folder:
+        check_folder(target)
     page = described(
         model,
         loader,
@@ -125,9 +107,11 @@ def write_report(
         dense=dense,
         settings=settings,
         title=title,
-        max_bytes=max_bytes,
+        max_bytes=max_bytes or MAX_BYTES[params.layout],
         params=params,
     )
+    if in_folder:
+        return write_folder(target, page.values)
     with replacing(target) as stream:
         stream.write(rendered(page.values).encode())
     return target
@@ -139,7 +123,7 @@ def _check(dense: Any, settings: Any, max_bytes: Any, params: Any) -> None:
         raise InvalidArgument(f"dense must be Metrics, as evaluate gives them, not {shown(dense)}.")
     if settings is not None and not isinstance(settings, Mapping):
         raise InvalidArgument(f"settings must be a mapping, not {shown(settings)}.")
-    if (
+    if max_bytes is not None and (
         isinstance(max_bytes, bool)
         or not isinstance(max_bytes, int)
         or not 1 <= max_bytes <= LARGEST
@@ -178,7 +162,7 @@ def described(
     dense: Metrics | None = None,
     settings: Mapping[str, Any] | None = None,
     title: str = "A sparse classifier",
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int = MAX_BYTES["file"],
     params: PageParams | None = None,
 ) -> Described:
     """Return what the report of a model says.
@@ -200,6 +184,9 @@ def described(
     decisions = gather(model, loader, decisions=collection, features=features, **given)
     progress = bool(given.get("progress", True))
     meaning = None if birds is None else meaning_of(model, birds, progress=progress)
+    if meaning is not None:
+        for evidence in (decisions, gallery or decisions):
+            evidence.names.recognise(meaning.alignment, meaning.confirmed)
     if params.n_deletion:
         fallen = deletion_test(model, loader, params.n_deletion, progress=progress)
         collection.metrics["deletion"] = OwnDrop(fallen)
@@ -222,70 +209,10 @@ def described(
         "truth": meaning_rows(meaning),
         "twins": twins,
         "plain": plain,
+        "negative": bool((gallery.signs < 0).any()),
         "levels": levels,
         "sets": None if levels is None else levels.coverage(decisions),
         "data": contents(gallery, decisions, max_bytes, params, levels, meaning, twins),
         "trace": trace_points(model),
     }
     return Described(values, gallery, decisions)
-
-
-@dataclass(frozen=True)
-class Addition:
-    """What a page that is served has more than the file.
-
-    Parameters
-    ----------
-    tabs
-        Further sections, by their names in addresses.
-    style, script
-        Style sheet and script; the script runs before the page is shown first.
-    connects
-        Whether it may ask the server that it came from.
-    """
-
-    tabs: Mapping[str, str]
-    style: str
-    script: str
-    connects: bool = True
-
-
-def rendered(values: Mapping[str, Any], addition: Addition | None = None) -> str:
-    """Return the page that says some values."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise QpoptError("The report needs jinja2: pip install jinja2.") from error
-
-    folder = files("qpopt_torch.report") / "page"
-
-    def asset(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8")
-
-    style = asset("style.css")
-    parts = [asset(f"{name}.js") for name in SCRIPTS]
-    tabs = {key: name for key, name in TABS.items() if values["plain"] or key in WITHOUT_SUMS}
-    if addition is not None:
-        style += addition.style
-        parts.insert(-1, addition.script)  # before the router, which shows the page
-        tabs |= addition.tabs
-    joined = "\n".join(parts)
-    script = f'(() => {{\n"use strict";\n{joined}\n}})();\n'
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return environment.from_string(asset("page.html")).render(
-        tabs=tabs,
-        style=style,
-        script=script,
-        style_hash=_digest(style),
-        script_hash=_digest(script),
-        connects=addition is not None and addition.connects,
-        **values,
-    )
-
-
-def _digest(text: str) -> str:
-    """Return the hash by which a page's security policy knows its own code."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

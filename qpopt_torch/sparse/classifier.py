@@ -267,14 +267,19 @@ class SparseClassifier(Calibrated, nn.Module):
         save_model(folder, config_of(self, uneven=uneven), self.state_dict())
         write_card(folder, self)
 
-    def report(self, path: AnyPath, loader: Iterable[Any], **options: Any) -> Path:
-        """Write one HTML file in which a person can read the whole model.
+    def report(
+        self, path: AnyPath, loader: Iterable[Any], *, layout: str = "file", **options: Any
+    ) -> Path:
+        """Write a page in which a person can read the whole model, and return the file to open.
 
         Arguments are those of `qpopt_torch.report.write_report`; `options` may hold, above all,
         `train_loader`, `class_names`, and `show`, which says how samples are shown, as in `gather`.
+        With `layout="file"` the page needs nothing else; with `"folder"`, for many classes, `path`
+        is a folder, and the page loads pictures when it shows them.
         """
-        from qpopt_torch.report import write_report
+        from qpopt_torch.report import in_layout, write_report
 
+        options["params"] = in_layout(options.get("params"), layout)
         if (show := options.pop("show", None)) is not None:
             if options.get("to_image") is not None:
                 raise ModelError("to_image and show say the same; pass one of them.")
@@ -285,8 +290,9 @@ class SparseClassifier(Calibrated, nn.Module):
     def studio(self, loader: Iterable[Any], **options: Any) -> Any:
         """Open the model on a local page where it can be steered, and solved again in a second.
 
-        Arguments are those of `qpopt_torch.studio.launch.open_studio`; `options` must hold
-        `instance`: the folder that `sparsify` filled, or the instance itself.
+        `loader` gives validation batches. `options` are further arguments of
+        `qpopt_torch.studio.launch.open_studio`: `train_loader`, on which adapters are trained, and
+        `instance`, the folder that `sparsify` filled, spare a pass over the data.
         """
         from qpopt_torch.studio.launch import open_studio
 

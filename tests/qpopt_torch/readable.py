@@ -58,3 +58,17 @@ def small_sparse(seed=0, names=NAMES, *, relu=False):
         trace=[(0.1, 10.0, 20.0), (0.3, 12.5, 14.0), (0.5, 12.5, 13.0)],
     )
     return SparseClassifier.from_solution(model, solution, statistics, relu=relu).eval()
+
+
+SIGNED = [[1, -1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, -1, 0], [0, 0, 0, 1, 0, -1]]
+UNEVEN = [[1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 0, 1]]
+SELECTION = (0, 2, 3, 5, 8, 11)
+
+
+def signed_sparse(assignment):
+    """The same with features that must be absent, or with a class bias as classes are uneven."""
+    model = small_network()
+    statistics = collect(model, small_loader(), class_names=NAMES, progress=False)
+    bias = 0.75 if assignment is UNEVEN else None
+    solution = Solution(SELECTION, assignment, 1.0)
+    return SparseClassifier.from_solution(model, solution, statistics, class_bias=bias).eval()

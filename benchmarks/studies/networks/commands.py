@@ -32,14 +32,43 @@ def meaning(
 
 @app.command()
 def levels(
-    data: Annotated[str, typer.Option(help="digits or birds (drawn ones).")] = "digits",
-    seed: Annotated[int, typer.Option(min=0, help="Fixes everything random.")] = 0,
+    data: Annotated[str, typer.Option(help="digits, birds (drawn ones) or images.")] = "digits",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
+    first_seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
+    parts: Annotated[str, typer.Option(help="heads, sets, unknown; or several.")] = (
+        "heads, sets, unknown"
+    ),
+    folder: Annotated[Path | None, typer.Option(help="Images: train/ and test/ by class.")] = None,
+    network: Annotated[
+        str | None, typer.Option(help="torchvision:NAME, timm:NAME or package.module:FUNCTION.")
+    ] = None,
+    weights: Annotated[Path | None, typer.Option(help="Its weights, if it has none.")] = None,
+    from_layer: Annotated[str | None, typer.Option(help="The first layer that is trained.")] = None,
+    size: Annotated[int, typer.Option(min=8, help="Of the images.")] = 224,
+    mean: Annotated[float, typer.Option(help="Of the colours, from 0 to 1.")] = 0.5,
+    std: Annotated[float, typer.Option(min=1e-3, help="Of the colours.")] = 0.5,
+    attributes: Annotated[
+        Path | None, typer.Option(help="An .npz file of what people say of the classes.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/levels"),
 ) -> None:
-    """Compare heads, sets of all scores, and how foreign classes are told: a few minutes."""
-    if data not in ("digits", "birds"):
-        raise BenchmarkError(f"data must be digits or birds, not {data!r}.")
-    typer.echo(_torch_study("levels", "sklearn").main(data, seed, out))
+    """Compare heads, sets of all scores, and how foreign classes are told: some minutes a seed.
+
+    Started again, it goes on where it stopped.
+    """
+    given: dict[str, Any] = {
+        "folder": folder,
+        "network": network,
+        "weights": weights,
+        "from_layer": from_layer,
+        "size": size,
+        "mean": mean,
+        "std": std,
+        "attributes": attributes,
+    }
+    study = _torch_study("levels.study", "sklearn")
+    names = range(first_seed, first_seed + seeds)
+    typer.echo(study.main(data, names, _words(parts), given, out, tell=typer.echo))
 
 
 @app.command()

@@ -74,7 +74,7 @@ class LocalAlignment(GroupMetric):
     """
 
     title = "Local alignment"
-    meaning = "among similar classes, features follow attributes that people have named"
+    meaning = "feature alignment among classes that share all features but one"
     percent: ClassVar[float] = 100.0
 
     def __init__(self, assignment: Tensor, present: Tensor) -> None:

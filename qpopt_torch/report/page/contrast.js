@@ -1,14 +1,8 @@
 // Any two classes side by side.
 function contrastView(a, b) {
   if (!DATA.classes[1]) return [h("h2", { tabindex: -1 }, "Contrast"), h("p", null, "There is only one class.")];
-  const go = () => { location.hash = `#/contrast/${first.value}/${second.value}`; };
-  const names = DATA.classes.map((entry, c) => [entry.name, c]).sort((x, y) => x[0].localeCompare(y[0], undefined, { numeric: true }));
-  const picker = (label, chosen, id) => {
-    const select = h("select", { id, on: { change: go } }, names.map(([name, c]) => h("option", { value: c, selected: c === chosen }, name)));
-    return [select, h("label", null, label, select)];
-  };
-  const [first, firstLabel] = picker("First class", a, "contrast-first");
-  const [second, secondLabel] = picker("Second class", b, "contrast-second");
+  const firstLabel = classChooser("First class", a, "contrast-first", (c) => { location.hash = `#/contrast/${c}/${b}`; });
+  const secondLabel = classChooser("Second class", b, "contrast-second", (c) => { location.hash = `#/contrast/${a}/${c}`; });
   const swap = h("button", { type: "button", id: "contrast-swap", on: { click: () => { location.hash = `#/contrast/${b}/${a}`; } } }, "Swap");
   const onlyA = DATA.assignment[a].filter((j) => !has(b, j));
   const onlyB = DATA.assignment[b].filter((j) => !has(a, j));
@@ -16,12 +10,15 @@ function contrastView(a, b) {
   const mistakes = DATA.confusions.filter(([x, y]) => (x === a && y === b) || (x === b && y === a))
     .map(([x, y, n]) => `${plural(n, "sample")} of ${className(x)} ${n === 1 ? "was" : "were"} taken for ${className(y)}.`).join(" ");
   const twins = DATA.twins.find(([x, y]) => (x === a && y === b) || (x === b && y === a));
+  // Of twins, what is of the part in which they differ comes first.
+  const ofPart = ({ truth }) => Boolean(truth?.aligned && twins && truth.best[0].endsWith(` ${twins[2]}`));
+  const apart = [...onlyA, ...onlyB].sort((x, y) => ofPart(DATA.features[y]) - ofPart(DATA.features[x]));
   return [
     h("h2", { tabindex: -1 }, "Contrast"),
     h("div", { class: "controls" }, firstLabel, secondLabel, swap),
     a === b ? h("p", null, "Choose two different classes.") : [
       h("p", { class: "lede", role: "status" }, `They share ${both.length} of ${DATA.assignment[a].length} features.`, mistakes ? ` ${mistakes}` : "", twins ? ` In truth they differ in the ${twins[2]}, nothing else.` : ""),
-      mapless(), h("h3", null, "What tells them apart"), contrastGrid([...onlyA, ...onlyB], a, b),
+      mapless(), h("h3", null, "What tells them apart"), contrastGrid(apart, a, b),
       both.length ? [h("h3", null, "What they share"), contrastGrid(both, a, b)] : null,
     ],
   ];

@@ -29,14 +29,19 @@ const percent = (part, whole) => (part === 0 || part === whole ? `${part ? 100 :
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many || one + "s"}`;
 const has = (c, j) => DATA.assignment[c].includes(j);
 
+// A feature that counts by its absence is one of the class all the same.
+const lacks = (c, j) => Boolean(DATA.signed) && DATA.weights[c][DATA.assignment[c].indexOf(j)] < 0;
+
 const usersOf = DATA.features.map(() => []);
-DATA.assignment.forEach((columns, c) => columns.forEach((j) => usersOf[j].push(c)));
+const absentIn = DATA.features.map(() => []);
+DATA.assignment.forEach((columns, c) => columns.forEach((j) => (lacks(c, j) ? absentIn : usersOf)[j].push(c)));
 
 function sharedWith(c) {
   // Other classes by how many features they have in common with c.
-  return DATA.classes
-    .map((_, other) => ({ other, shared: DATA.assignment[other].filter((j) => has(c, j)).length }))
-    .filter((entry) => entry.other !== c && entry.shared > 0)
+  const counts = new Map();
+  for (const j of DATA.assignment[c]) for (const other of usersOf[j]) counts.set(other, (counts.get(other) || 0) + 1);
+  counts.delete(c);
+  return [...counts].map(([other, shared]) => ({ other, shared }))
     .sort((a, b) => b.shared - a.shared || a.other - b.other);
 }
 
@@ -46,5 +51,19 @@ function meanElsewhere(j) {
   return values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
 }
 
+// What is more than a person reads at once is searched, folded or shown page by page.
+const MANY = 300;
+const alphabetic = new Intl.Collator(undefined, { numeric: true }).compare;
+let sortedClasses = null;
+function classesByName() {
+  sortedClasses = sortedClasses || DATA.classes.map((_, c) => c).sort((a, b) => alphabetic(className(a), className(b)));
+  return sortedClasses;
+}
+
 const plainText = (text) => text.toLowerCase().normalize("NFKD").replace(/[\u0300-\u036f]/g, "").replace(/[_\s]+/g, " ");
-const matches = (text, query) => plainText(query).split(" ").every((word) => plainText(text).includes(word));
+const holds = (plain, query) => plainText(query).split(" ").every((word) => plain.includes(word));
+let plainNames = null;
+const isNamed = (c, query) => {
+  plainNames = plainNames || DATA.classes.map((entry) => plainText(entry.name));
+  return holds(plainNames[c], query);
+};

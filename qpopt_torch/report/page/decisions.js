@@ -37,7 +37,7 @@ function decisionsView() {
   };
   const segment = (key, text) => h("label", { class: "segment" }, h("input", { type: "radio", name: "kind", value: key, checked: key === kind, on: { change: () => { kind = key; shown = PAGE; update(); } } }), h("span", null, text));
   const involved = [...new Set([...all.wrong, ...all.right].flatMap((e) => [DATA.samples[e.sample].label, DATA.samples[e.sample].pred]))]
-    .sort((a, b) => className(a).localeCompare(className(b), undefined, { numeric: true }));
+    .sort((a, b) => alphabetic(className(a), className(b)));
   const select = h("select", { on: { change: (event) => { chosen = event.target.value; shown = PAGE; update(); } } },
     h("option", { value: "" }, "All classes"), involved.map((c) => h("option", { value: c }, className(c))));
   update();
@@ -48,15 +48,20 @@ function decisionsView() {
 
 function decisionView(kind, place) {
   const entry = DATA[kind][place], sample = DATA.samples[entry.sample];
+  const back = h("a", { class: "back", href: "#/decisions" }, "← All decisions");
+  const heading = h("h2", { tabindex: -1 }, className(sample.label), sample.label === sample.pred ? "" : h("span", { class: "wrong" }, ` taken for ${className(sample.pred)}`));
+  if (!isKnown(entry.part)) {
+    const address = location.hash;
+    whenKnown(entry.part, () => { if (location.hash === address) show(true); });
+    if (!isKnown(entry.part)) return [back, heading, h("p", { class: "note waiting" }, "Loading …")];
+  }
   const sums = entry.sums.map(([c, total, terms]) => ({ class: c, total, terms }));
   const range = valueRange(sums);
-  const isRight = sample.label === sample.pred;
   const note = (c) => (c === sample.pred ? "predicted" : c === sample.label ? "true class" : "rival");
   const missed = entry.changes.filter(([rival]) => rival === sample.label);
   const others = entry.changes.filter(([rival]) => rival !== sample.label);
   return [
-    h("a", { class: "back", href: "#/decisions" }, "← All decisions"),
-    h("h2", { tabindex: -1 }, className(sample.label), isRight ? "" : h("span", { class: "wrong" }, ` taken for ${className(sample.pred)}`)),
+    back, heading,
     h("p", { class: "lede" }, `Sample ${sample.index}. The class with the highest sum wins.`,
       entry.level.length ? [" ", listed(entry.level.map((c) => classLink(c)), " and "), ` ${entry.level.length > 1 ? "are" : "is"} level with `, classLink(sample.pred), ": nothing in this sample decides between them."] : null),
     misled(entry) ? h("p", { class: "callout" }, h("b", null, "What misled: "), misled(entry)) : null,

@@ -6,8 +6,9 @@ function levelsView(entry, terms) {
   const deepest = (c) => (c === winner ? last : lasting.get(c) || 0);
   const left = (level) => every.filter((c) => deepest(c) >= level);
   const value = (j) => signed(terms[DATA.assignment[winner].indexOf(j)]);
-  const chip = (c) => h("li", { "data-class": c }, classLink(c));
-  const gone = (classes) => (classes.length ? [h("span", { class: "note" }, "No longer possible: "), folded(classes.map(chip))] : null);
+  let members = [];
+  const chip = (c) => h("li", { "data-class": c, class: members.includes(c) ? "in" : null }, classLink(c));
+  const gone = (classes) => (classes.length ? [h("span", { class: "note" }, "No longer possible: "), folded(classes, chip)] : null);
   const steps = shares.slice(1).map(([share, low, high], i) => {
     const level = i + 1, j = entry.order[i], some = left(level);
     const head = j === undefined ? `Level ${level}: nothing more is active` : [`Level ${level}: `, featureLink(j), " ", h("b", null, value(j))];
@@ -22,7 +23,6 @@ function levelsView(entry, terms) {
   const output = h("b", { class: "wanted" });
   const choose = (percentage) => {
     output.textContent = `${percentage} %`;
-    let members;
     if (DATA.sets) {
       members = [winner, ...every.filter((c) => c !== winner && wanted.has(c) && wanted.get(c) <= percentage)];
       status.textContent = `The set for ${percentage} % holds ${plural(members.length, "class", "classes")}:`;
@@ -33,8 +33,9 @@ function levelsView(entry, terms) {
       status.textContent = `Level ${level} is the deepest that held the true class in at least ${percentage} % of ${n} samples. It leaves ${plural(members.length, "class", "classes")}:`;
       promise.textContent = "That is what was seen, not a promise: qpopt_torch.conformal makes sets that promise it.";
     }
-    chosen.replaceChildren(folded(members.map((c) => h("li", { class: "in" }, classLink(c)))));
-    for (const item of ladder.querySelectorAll("[data-class]")) item.classList.toggle("in", members.includes(Number(item.dataset.class)));
+    chosen.replaceChildren(h("div", null, folded(members, (c) => h("li", { class: "in" }, classLink(c)))));
+    const inside = new Set(members);
+    for (const item of ladder.querySelectorAll("[data-class]")) item.classList.toggle("in", inside.has(Number(item.dataset.class)));
   };
   const { least, most, wanted: start } = DATA.sets || { least: 50, most: 99, wanted: 90 };
   const first = Math.min(most, Math.max(least, start));
@@ -45,9 +46,4 @@ function levelsView(entry, terms) {
     ladder,
     h("div", { class: "controls" }, h("label", null, h("span", null, "Wanted coverage: ", output), slider)),
     status, chosen, promise);
-}
-
-function folded(items, most = 10) {
-  if (items.length <= most + 2) return h("ul", { class: "chips" }, items);
-  return h("div", null, h("ul", { class: "chips" }, items.slice(0, most)), h("details", null, h("summary", null, `${items.length - most} more`), h("ul", { class: "chips" }, items.slice(most))));
 }

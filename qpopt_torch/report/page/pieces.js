@@ -1,13 +1,21 @@
 // Pieces that several sections use: pictures with heat maps, sums, histograms.
 function picture(id, j = null) {
-  const sample = DATA.samples[id];
-  const described = `Sample of ${className(sample.label)}` + (j === null ? "" : `, heat map of ${featureName(j)}`);
-  if (sample.image !== undefined) {
-    const image = h("img", { src: DATA.images[sample.image], alt: described, class: DATA.sharp ? "sharp" : null, decoding: "async" });
-    const frame = h("span", { class: "picture" }, image, j === null ? null : heatOver(id, j));
-    frame.style.aspectRatio = sample.ratio;
-    return frame;
-  }
+  const frame = h("span", { class: "picture" });
+  if (DATA.samples[id].ratio) frame.style.aspectRatio = DATA.samples[id].ratio;
+  return whenThere(id, frame, (sample) => {
+    const described = `Sample of ${className(sample.label)}` + (j === null ? "" : `, heat map of ${featureName(j)}`);
+    if (sample.image !== undefined) {
+      fill(frame, null, [h("img", { src: sample.image, alt: described, class: DATA.sharp ? "sharp" : null, decoding: "async" }), j === null ? null : heatOver(id, j)]);
+    } else pictureOfNumbers(frame, sample, id, j, described);
+  });
+}
+
+function pictureOfNumbers(frame, sample, id, j, described) {
+  const made = (kind, ...children) => {
+    frame.classList.add(kind);
+    if (kind !== "series" && kind !== "missing") frame.title = described;
+    fill(frame, null, children);
+  };
   if (sample.words) {
     const levels = wordLevels(id, j), full = strength(id, j ?? 0);
     const words = sample.words.map((word, i) => {
@@ -15,11 +23,10 @@ function picture(id, j = null) {
       if (levels && levels[i] > 8) shown.style.setProperty("--heat", `${(((levels[i] / 255) * full) * 80).toFixed(0)}%`);
       return [shown, " "];
     });
-    return h("span", { class: "picture text", title: described }, words);
+    return made("text", words);
   }
   if (sample.row) {
-    return h("span", { class: "picture row", title: described },
-      sample.row.map(([name, value]) => h("span", { class: "cell" }, h("span", null, name), h("b", null, value))));
+    return made("row", sample.row.map(([name, value]) => h("span", { class: "cell", title: name }, h("span", null, name), h("b", null, value))));
   }
   if (sample.series) {
     const lines = sample.series.map((line) => {
@@ -27,16 +34,22 @@ function picture(id, j = null) {
       return svg("polyline", { points: line.map((y, i) => `${(i * step).toFixed(2)},${(56 - 52 * y).toFixed(2)}`).join(" ") });
     });
     const drawing = svg("svg", { viewBox: "0 0 100 60", preserveAspectRatio: "none", role: "img", "aria-label": described }, lines);
-    return h("span", { class: "picture series" }, j === null ? null : heatOver(id, j), drawing);
+    return made("series", j === null ? null : heatOver(id, j), drawing);
   }
-  return h("span", { class: "picture missing" }, `sample ${sample.index}`);
+  return made("missing", `sample ${sample.index}`);
 }
 
 const tile = (id, j, ...caption) => h("figure", { class: "tile" }, picture(id, j), caption.length ? h("figcaption", null, caption) : null);
 // Without maps all pictures of a sample are the same: there the value alone is shown.
-const valueTile = (id, j, value = DATA.samples[id].z[j]) => (DATA.located ? tile(id, j, h("b", null, signed(value))) : h("b", { class: "value" }, signed(value)));
+const valueOf = (id, j) => { const node = h("b"); return whenThere(id, node, (sample) => { node.textContent = signed(sample.z[j]); }); };
+function valueTile(id, j, value) {
+  const shown = value === undefined ? valueOf(id, j) : h("b", null, signed(value));
+  if (DATA.located) return tile(id, j, shown);
+  shown.classList.add("value");
+  return shown;
+}
 const mapless = () => (DATA.located ? null : h("p", { class: "note" }, "This model has no feature maps, so the values of the features are shown, not where they fire."));
-const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", h("b", null, signed(DATA.samples[id].z[j])));
+const namedTile = (id, j) => tile(id, j, classLink(DATA.samples[id].label), " ", valueOf(id, j));
 
 function scrolling(label, ...children) {
   return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, children);
@@ -101,10 +114,47 @@ function histogram(j, withLegend) {
     withLegend ? legend() : null);
 }
 
-function chips(classes, most = 10) {
-  const list = (members) => h("ul", { class: "chips" }, members.map((c) => h("li", null, classLink(c))));
-  if (classes.length <= most + 2) return list(classes);
-  return [list(classes.slice(0, most)), h("details", null, h("summary", null, `${classes.length - most} more`), list(classes.slice(most)))];
+// Items behind a line that opens them; where there are very many they are made only then.
+function folded(items, node, most = 10) {
+  const list = (members) => h("ul", { class: "chips" }, members.map(node));
+  if (items.length <= most + 2) return [list(items)];
+  const rest = items.slice(most), box = h("details", null, h("summary", null, `${rest.length} more`));
+  if (rest.length <= MANY) box.append(list(rest));
+  else box.addEventListener("toggle", () => box.append(list(rest)), { once: true });
+  return [list(items.slice(0, most)), box];
+}
+const chips = (classes) => folded(classes, (c) => h("li", null, classLink(c)));
+
+// Rows of a table, the first ones at once and the others when they are asked for.
+function rowsByPage(rows, most = 100) {
+  const body = h("tbody");
+  const more = h("button", { type: "button", class: "more", on: { click: () => extend() } }, "Show more");
+  let shown = 0;
+  const extend = () => { body.append(...rows.slice(shown, shown + most).map((row) => row())); shown += most; more.hidden = shown >= rows.length; };
+  extend();
+  return [body, more];
+}
+
+// Of few classes one is chosen from a list, of many by a search.
+function classChooser(label, chosen, id, go) {
+  if (DATA.classes.length <= MANY) {
+    const select = h("select", { id, on: { change: (event) => go(Number(event.target.value)) } },
+      classesByName().map((c) => h("option", { value: c, selected: c === chosen }, className(c))));
+    return h("label", null, label, select);
+  }
+  const found = h("ul", { class: "found", hidden: true });
+  const input = h("input", { type: "search", id, autocomplete: "off", spellcheck: "false", value: chosen === null ? "" : className(chosen) });
+  const pick = (c) => { found.hidden = true; input.value = className(c); go(c); };
+  input.addEventListener("input", () => {
+    const hits = input.value.trim() ? classesByName().filter((c) => isNamed(c, input.value)).slice(0, 12) : [];
+    found.hidden = !hits.length;
+    found.replaceChildren(...hits.map((c) => h("li", null, h("button", { type: "button", on: { click: () => pick(c) } }, className(c)))));
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") found.hidden = true;
+    if (event.key === "Enter" && !found.hidden) found.querySelector("button").click();
+  });
+  return h("div", { class: "chooser" }, h("label", null, label, input), found);
 }
 
 function search(label, onInput) {

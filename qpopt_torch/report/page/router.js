@@ -22,7 +22,10 @@ function viewFor(parts) {
     const place = number(rest[1], DATA[rest[0]].length);
     if (place !== null) return ["decisions", () => decisionView(rest[0], place)];
   }
-  if (name === "map") return ["map", mapView];
+  if (name === "map") {
+    const node = number(rest[0], DATA.classes.length + (DATA.tree || []).length);
+    return ["map", node === null ? mapView : () => mapView(node, number(rest[1], DATA.classes.length))];
+  }
   if (Object.hasOwn(extraViews, name)) return [name, extraViews[name]];
   return ["overview", null];
 }
@@ -62,6 +65,8 @@ function show(isFirst) {
   // A control that was used, such as a choice of classes, keeps the focus though it was made anew.
   const same = held && document.getElementById(held);
   if (!same) window.scrollTo(0, 0);
+  const marked = target.querySelector(".row.marked");
+  if (marked) marked.scrollIntoView({ block: "center" });
   if (focused && focused.getAttribute("role") === "tab") return;
   (same || heading).focus({ preventScroll: true });
 }

@@ -20,6 +20,7 @@ from qpopt_torch import (
     train_adapter,
 )
 from qpopt_torch.metrics.alignment import birds_of
+from qpopt_torch.report.encoding import PageParams
 from tests.qpopt_torch.readable import small_loader, small_sparse
 from tests.qpopt_torch.report.claims.every_page import every_claim
 from tests.qpopt_torch.report.claims.truth import Truth
@@ -99,11 +100,15 @@ def claims_of(browser, tmp_path_factory):
     path = tmp_path_factory.mktemp("claims") / "report.html"
     page = browser.new_page()
 
-    def checked(sparse, loader, train_loader=None):
-        sparse.report(path, loader, train_loader=train_loader, progress=False)
+    def checked(sparse, loader, train_loader=None, **asked):
+        besides = {key: asked[key] for key in ("attributes", "masks", "similarity") if key in asked}
+        if "n_deletion" in asked:
+            besides["params"] = PageParams(n_deletion=asked["n_deletion"])
+        sparse.report(path, loader, train_loader=train_loader, progress=False, **besides)
         page.goto("about:blank")
         page.goto(path.as_uri())
-        return every_claim(page, Truth(sparse, loader, train_loader, birds=birds_of(loader)))
+        truth = Truth(sparse, loader, train_loader, birds=birds_of(loader), **asked)
+        return every_claim(page, truth)
 
     yield checked
     page.close()
@@ -114,6 +119,19 @@ def test_every_claim_is_true(name, claims_of):
     claims = claims_of(*MODELS[name]())
     assert claims.false == []
     assert claims.n_checked > 500
+
+
+def test_what_is_asked_for_besides(claims_of):
+    rng, loader = np.random.default_rng(0), small_loader(1)
+    x = torch.cat([x for x, _ in loader])
+    given = {
+        "attributes": rng.uniform(size=(4, 5)),
+        "masks": rng.random((len(x), *x.shape[2:])) > 0.6,
+        "similarity": rng.uniform(size=(4, 4)) + np.arange(4)[:, None] + np.arange(4),
+        "n_deletion": 5,
+    }
+    given["similarity"] += given["similarity"].T
+    assert claims_of(small_sparse(relu=True), loader, **given).false == []
 
 
 @given(
@@ -129,6 +147,25 @@ def test_every_claim_on_models_of_any_size(claims_of, seed, n_classes, n_select,
     network, loader, train_loader = table(n_classes, n_select + 2, 3 * n_classes, seed)
     sparse = classifier(network, train_loader, n_select, size, seed)
     assert claims_of(sparse, loader, train_loader if trained else None).false == []
+
+
+def test_every_claim_of_a_folder_with_groups(browser, tmp_path):
+    """The same pages, loaded in parts, with a map that draws groups of classes."""
+    sparse, loader, train_loader = forty_classes()
+    path = sparse.report(
+        tmp_path / "report",
+        loader,
+        train_loader=train_loader,
+        layout="folder",
+        params=PageParams(map_rows=30),
+        progress=False,
+    )
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    claims = every_claim(page, Truth(sparse, loader, train_loader), most=12)
+    page.close()
+    assert claims.false == []
+    assert claims.n_checked > 2000
 
 
 def test_the_checker_finds_what_is_false(open_page, tmp_path):

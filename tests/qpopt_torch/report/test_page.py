@@ -6,6 +6,7 @@ from torch import nn
 
 from qpopt_torch import SparseClassifier, collect, conformal
 from tests.qpopt_torch.readable import NAMES, small_loader, small_sparse
+from tests.qpopt_torch.report.decoding import data_of
 
 VIEWS = ("overview", "classes", "class/2", "contrast/0/1", "features", "feature/0", "decisions")
 SECTIONS = ("Overview", "Classes", "Contrast", "Features", "Decisions", "Class map")
@@ -130,7 +131,7 @@ def test_features_that_are_off_and_classes_that_are_level(open_page, tmp_path):
     go(page, "feature/0")
     tops = "bars => Math.min(...bars.map(bar => Number(bar.getAttribute('y'))))"
     assert page.locator("#panel-features .histogram rect").evaluate_all(tops) < 40
-    n_right = page.evaluate("JSON.parse(document.getElementById('data').textContent).right.length")
+    n_right = len(data_of(path)[1]["right"])
     said = []
     for place in range(n_right):
         go(page, f"decision/right/{place}")
@@ -294,7 +295,7 @@ def test_maps_are_as_pale_as_the_feature_is_weak(report, open_page):
     shown = page.evaluate(
         "[...document.querySelectorAll('#panel-features .tile .heat')].map((e) => +e.style.opacity)"
     )
-    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    _, data = data_of(report)
     feature = data["features"][1]
     assert feature["on"] == pytest.approx(max(mode[0] for mode in feature["modes"]), abs=1e-3)
     values = [data["samples"][i]["z"][1] for i in feature["samples"]]

@@ -117,15 +117,10 @@ def test_the_dense_form_gives_the_same_logits():
 @pytest.mark.parametrize(
     ("assignment", "why"), [(SIGNED, "must be absent"), (UNEVEN, "class bias")]
 )
-def test_explanations_refuse_what_is_no_plain_sum(assignment, why):
-    sparse, _, loader = built(assignment)
-    evidence = qpopt_torch.explain.gather(sparse, loader, progress=False)
-    for explain in (
-        lambda: qpopt_torch.explain.explain_decision(sparse, loader[0][0][0]),
-        lambda: qpopt_torch.explain.explain_class(evidence, 0),
-    ):
-        with pytest.raises(ModelError, match=f"adds? features up.*{why}"):
-            explain()
+def test_the_map_of_classes_refuses_what_is_no_plain_sum(assignment, why):
+    sparse, *_ = built(assignment)
+    with pytest.raises(ModelError, match=f"adds? features up.*{why}"):
+        qpopt_torch.explain.explain_neighbours(sparse)
 
 
 def test_without_the_bias_uneven_classes_are_explained():

@@ -43,14 +43,20 @@ def correlation(features):
 
 
 def grounding(weights, attributes):
+    return agreement(weights, cosines(attributes.astype(float)))
+
+
+def agreement(weights, similarity):
+    """How alike the classes that are most alike in truth are in the model."""
     first, second = np.triu_indices(len(weights), 1)
-    of_truth, of_model = (
-        (rows @ rows.T)[first, second]
-        / (np.linalg.norm(rows, axis=1)[first] * np.linalg.norm(rows, axis=1)[second])
-        for rows in (attributes.astype(float), weights.astype(float))
-    )
+    of_truth, of_model = similarity[first, second], cosines(weights.astype(float))[first, second]
     top = np.argsort(-of_truth, kind="stable")[:25]
     return 100 * float(of_model[top].sum() / of_truth[top].sum())
+
+
+def cosines(rows):
+    norms = np.linalg.norm(rows, axis=1)
+    return rows @ rows.T / np.outer(norms, norms)
 
 
 def alignment(features, attributes):

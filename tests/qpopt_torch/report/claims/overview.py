@@ -7,7 +7,7 @@ from base64 import b64decode
 import numpy as np
 import torch
 
-from tests.qpopt_torch.report.claims import explained, measures
+from tests.qpopt_torch.report.claims import measured, measures
 from tests.qpopt_torch.report.claims.levels import (
     levels_counted,
     levels_table,
@@ -24,15 +24,7 @@ def overview(claims):
     served = truth.uses.sum(axis=0)
     per_class, single = truth.uses.sum(axis=1).mean(), int((served <= 1).sum())
     needed = served.mean() < 2 or single > len(served) / 5
-    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
-    of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense(), truth.birds)
-    if of_dense:
-        of_dense["Contrastiveness"] = measures.contrastiveness(truth.seen_by_dense()[2].features)
-    of_model["Contrastive pairs"] = explained.contrastive_pairs(truth.uses)
-    if truth.birds is not None:
-        known = truth.birds.attributes.astype(bool)
-        shown = truth.shown
-        of_model |= explained.local_alignment(shown.z, shown.y, known, truth.uses)
+    of_model, of_dense = measured.of_model(truth), measured.of_dense(truth)
     n_samples = len(truth.decided.y)
 
     def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
@@ -86,10 +78,10 @@ def overview(claims):
     with_maps = bool(claims.data["grid"])
     patterns = {
         r"(\d+) classes, each the plain sum of ([\d.]+) out of (\d+) features\. A feature "
-        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serve no more than one)?\. "
+        r"serves ([\d.]+) classes on average(?:; (\d+) of (\d+) serves? no more than one)?\. "
         rf"{PERCENT} of ([\d,]+) samples are recognised(?:; by the dense model {PERCENT})?\.": lede,
         r"Little is shared: a feature serves ([\d.]+) classes on average(?:, and (\d+) of (\d+) "
-        r"serve no more than one)?\. (?:Set n_select|With so few classes).*": advice,
+        r"serves? no more than one)?\. (?:Set n_select|With so few classes).*": advice,
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
         r"The score of a class is the sum of the values of its features, nothing else\. A value "
@@ -127,25 +119,6 @@ def overview(claims):
     for title, value in seen["figures"]:
         claims.near(numbers(value)[0], figures[title], f"{title} {value}", TENTH)
     solve_table(claims, seen)
-
-
-def measured(weights, decided, shown, birds=None):
-    """The metrics of a model by their titles."""
-    found = {
-        "Accuracy": measures.accuracy(decided.logits, decided.y),
-        "Class-Independence": measures.independence(shown.features, shown.y),
-        "Correlation": measures.correlation(shown.z),
-    }
-    if decided.maps is not None:
-        for title, even in (("SID@5", True), ("Diversity@5", False)):
-            found[title] = measures.diversity(decided.maps, decided.logits, weights, even=even)
-    if birds is not None:
-        attributes = birds.attributes
-        best = np.nanmax(measures.curves(decided.features, attributes[decided.y]), axis=1)
-        found["Part alignment"] = 100 * float((best >= 0.95).mean())
-        found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
-        found["Structural Grounding"] = measures.grounding(weights, attributes)
-    return found
 
 
 def heat_levels(claims):

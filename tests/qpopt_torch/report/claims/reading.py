@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import numpy as np
+
+from tests.qpopt_torch.report.decoding import data_of
 
 NUMBER = r"[+−-]?\d[\d,]*(?:\.\d+)?"
 PERCENT = r"(\d+(?:\.\d+)?) %"
@@ -57,6 +61,7 @@ READ = """async (views) => {
   const said = {};
   for (const view of views) {
     await opened(`#/${view}`);
+    while (document.querySelector("main .waiting")) await new Promise((done) => setTimeout(done, 5));
     const name = view.split("/")[0];
     said[view] = read(document.getElementById(`panel-${panels[name] || name}`));
   }
@@ -93,7 +98,7 @@ def read(page, most=None):
 
     Of contrasts and of each kind of decisions, at most so many are looked at.
     """
-    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    _, data = data_of(Path(unquote(urlparse(page.url).path)))
     views = ["overview", "classes", "features", "decisions", "map"]
     views += [f"class/{c}" for c in range(len(data["classes"]))]
     views += [f"feature/{j}" for j in range(len(data["features"]))]

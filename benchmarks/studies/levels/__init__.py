@@ -1,0 +1,1 @@
+"""Levels, sets and the answer "none of these": what they are worth."""
