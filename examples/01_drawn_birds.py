@@ -21,8 +21,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import qpopt_torch
-from qpopt_torch.evidence.meaning import alignment_of
-from qpopt_torch.metrics import PartAlignment, twin_contrasts
+from qpopt_torch.evidence.meaning import Meaning, meaning_of
 from qpopt_torch.network.local_network import local_network
 
 
@@ -35,11 +34,10 @@ def stage(name: str) -> Iterator[None]:
 
 
 def telling_twins(
-    sparse: qpopt_torch.SparseClassifier, birds: qpopt_torch.DrawnBirds, alignment: PartAlignment
+    sparse: qpopt_torch.SparseClassifier, birds: qpopt_torch.DrawnBirds, meaning: Meaning
 ) -> str:
     """Return in words what tells two species apart that differ in one part only."""
-    pairs = twin_contrasts(birds.twins, birds.attribute_parts, alignment, sparse.assignment)
-    pair = max(pairs, key=lambda one: (one.of_part / max(len(one.features), 1), one.of_part))
+    pair = meaning.telling[0]
     names = [sparse.feature_name(d) for d in sparse.selection]
     own, other = (
         ", ".join(names[j] for j in pair.features if sparse.assignment[c, j])
@@ -103,8 +101,8 @@ def main() -> None:
         )
     with stage("measure"):
         before, after = (qpopt_torch.evaluate(m, test, train) for m in (dense, sparse))
-        alignment = alignment_of(sparse, others)
-    sparse.rename_features(alignment.names(sparse.selection))
+        meaning = meaning_of(sparse, others)
+    sparse.rename_features(meaning.names(sparse.selection))
     with stage("write the report"):
         path = sparse.report(
             given.report,
@@ -124,10 +122,10 @@ def main() -> None:
         f"\nAccuracy: {100 * after.accuracy:.1f} % with 5 of 20 features a species; "
         f"{100 * before.accuracy:.1f} % of the dense network with {dense[-1].in_features}.\n"
         f"Proof: the selection is {solution.status}, {proof}.\n"
-        f"Meaning: {alignment}\n"
-        f"Twins: {telling_twins(sparse, others, alignment)}.\n"
-        f"The report is in {path}; SID@5 {after.sid5:.1f} %, Contrastiveness "
-        f"{after.contrastiveness:.1f} %."
+        f"Meaning: {meaning}\n"
+        f"Readable: SID@5 {after.sid5:.1f} % (features of a decision look at different places), "
+        f"Contrastiveness {after.contrastiveness:.1f} % (each is on or off); high is good.\n"
+        f"Twins: {telling_twins(sparse, others, meaning)}. See them in {path}."
     )
 
 

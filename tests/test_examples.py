@@ -84,7 +84,7 @@ def birds(tmp_path):
         for c, species in enumerate(("001.Black_Crow", "002.Red_Finch", "003.White_Gull")):
             folder = tmp_path / part / species
             folder.mkdir(parents=True)
-            for i in range(8):
+            for i in range(14):
                 picture = rng.integers(0, 60, (32, 32, 3)) + 90 * (np.arange(3) == c)
                 Image.fromarray(picture.astype(np.uint8)).save(folder / f"{i}.png")
     return tmp_path
@@ -103,7 +103,9 @@ def test_drawn_birds(reported, tmp_path):
         "all together",
     ]
     told = [line.split(" ")[0] for line in lines.splitlines()]
-    assert told == ["Accuracy:", "Proof:", "Meaning:", "Twins:", "The"]
+    assert told == ["Accuracy:", "Proof:", "Meaning:", "Readable:", "Twins:"]
+    assert lines.endswith(f"See them in {path}.")
+    assert "on or off); high is good" in lines
     assert "Drawn birds" in path.read_text()
 
 
@@ -119,12 +121,13 @@ def test_the_report_of_drawn_birds_is_true(reported, tmp_path):
 def test_digits(reported, tmp_path):
     path = tmp_path / "new" / "digits.html"
     printed = reported.run("02_digits.py", "--epochs", 1, "--time-limit", 1, "--report", path)
-    dense, sparse, proof, table, _ = printed.split("\n\n")
+    dense, sparse, proof, sets, table, _ = printed.split("\n\n")
     for told, n_better in ((dense, 5), (sparse, 6)):  # pairs of classes are counted of the latter
         assert "Contrastiveness" in told
         assert told.count("higher is better") == n_better
         assert told.count("lower is better") == 1
     assert re.search(r"are (optimal|feasible): .* at most \d+\.\d\d % below the best", proof)
+    assert re.search(r"^Coverage +\d+\.\d %  asked for: 95\.0 %$", sets, re.MULTILINE)
     features = {tuple(line.split()[1:]) for line in table.splitlines()[1:]}
     assert {len(members) for members in features} == {4}
     assert len(features) == 10
@@ -137,7 +140,11 @@ def test_steering(reported, tmp_path):
     lines = reported.run("03_steering.py", *few, "--out", tmp_path / "new").splitlines()
     assert sum("bias='center'" in line for line in lines) == 6
     told = [line for line in lines if "% with any background" in line]
-    assert [line[:28].strip() for line in told[:3]] == ["Dense", "Sparse", "20 features excluded"]
+    assert [line[:28].strip().strip("0123456789 ") for line in told[:3]] == [
+        "Dense",
+        "Sparse",
+        "features excluded",
+    ]
     # What was excluded moves most, so what is left moves less.
     moves = [float(re.search(r"move by ([\d.]+)", line)[1]) for line in told]
     assert moves[2] < moves[0]
@@ -145,6 +152,19 @@ def test_steering(reported, tmp_path):
     for scheme in ("light", "dark"):
         assert "<svg" in (tmp_path / "new" / f"steering-{scheme}.svg").read_text()
     reported.hold(tmp_path / "new" / "report.html")
+
+
+@pytest.mark.slow
+def test_steering_away_from_the_background_helps(reported, tmp_path):
+    some = ("--epochs", 8, "--misled", 4, "--pictures", 40, "--seconds", 1)
+    lines = reported.run("03_steering.py", *some, "--out", tmp_path).splitlines()
+    told = [line for line in lines if "% with any background" in line]
+    accuracies = [float(re.search(r"([\d.]+) % with any background", line)[1]) for line in told]
+    _, plain, without, *curve = accuracies
+    assert plain < 25
+    assert without > plain + 25
+    assert curve[0] < 25
+    assert max(curve) > curve[0] + 25
 
 
 def test_frozen_features(reported, tmp_path):
@@ -169,10 +189,31 @@ def test_real_birds(birds, reported, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     settings = ("--size", 24, "--batch-size", 8, "--dense-epochs", 1, "--epochs", 1)
     counts = ("--n-select", 6, "--n-per-class", 2, "--time-limit", 1)
-    printed = reported.run("05_real_birds.py", birds, "--out", tmp_path / "out", *settings, *counts)
+    names = ["Black Crow", "Red Finch", "White Gull"]
+    said = {"class_names": names, "attribute_names": ["has_bill_shape::cone", "has_red_wings"]}
+    np.savez(tmp_path / "said.npz", attributes=[[0.1, 0.0], [0.9, 1.0], [0.2, 0.1]], **said)
+    options = ("--out", tmp_path / "out", "--attributes", tmp_path / "said.npz")
+    printed = reported.run("05_real_birds.py", birds, *options, *settings, *counts)
     assert "Red_Finch" in printed
-    assert "Red Finch" in (tmp_path / "out" / "report.html").read_text()
+    assert "asked for: 90.0 %" in printed
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "Red Finch" in report
+    assert re.search(r"(bill shape: cone|red wings)\? \(r \d", report)
     reported.hold(tmp_path / "out" / "report.html")
+    assert qpopt_torch.load(tmp_path / "out", reported.network).predictor is not None
+
+
+def test_other_data(reported, tmp_path):
+    few = ("--epochs", 1, "--time-limit", 1, "--out", tmp_path / "new")
+    head, *lines = reported.run("10_other_data.py", *few).splitlines()
+    assert head.endswith("report")
+    rows = {line.split()[0]: line.split() for line in lines}
+    shown = {"texts": "asyncio", "table": "mean radius", "series": "bump first"}
+    assert rows.keys() == shown.keys()
+    for name, words in shown.items():
+        assert words in (tmp_path / "new" / f"{name}.html").read_text()
+    assert float(rows["table"][3]) > 80
+    assert int(rows["series"][1]) == 900
 
 
 LESS = {"EPOCHS": "2", "SPECIES, PICTURES": "4, 24", "SECONDS": "1"}

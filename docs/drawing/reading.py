@@ -29,7 +29,7 @@ def draw(folder: Path) -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     example = runpy.run_path(str(EXAMPLE))
-    train, test = example["digits"]()
+    train, _, test = example["digits"]()
     network = example["small_network"]()
     dense = qpopt_torch.DenseTraining(epochs=EPOCHS, lr=2e-2, head_lr=5e-2, decay_every=2)
     qpopt_torch.train_dense(network, train, dense, progress=False)

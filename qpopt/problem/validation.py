@@ -20,6 +20,9 @@ from qpopt.errors import InfeasibleInstance, InvalidArgument, InvalidInstance, Q
 SYMMETRY_TOLERANCE = 1e-9
 """Largest |R − Rᵀ|, relative to max R, that counts as rounding."""
 
+MOST_SHOWN = 100
+"""Characters of a wrong value that an error shows."""
+
 Assigned = NDArray[np.bool_] | NDArray[np.int8]
 """Classes × selected features: boolean, or −1, 0 and 1 where there are negatives."""
 
@@ -96,7 +99,7 @@ def number(
     if not plain or not least <= given <= most:
         kind = "a finite number" if least == -inf and most < inf else "a number"
         at_least = "" if least == -inf else f" of at least {least:g}"
-        raise error(f"{label} must be {kind}{at_least}, not {value!r}.")
+        raise error(f"{label} must be {kind}{at_least}, not {shown(value)}.")
     return float(given)
 
 
@@ -106,29 +109,42 @@ def whole_number(
     """Return a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         at_least = "" if least == -inf else f" of at least {least}"
-        raise error(f"{label} must be a whole number{at_least}, not {value!r}.")
+        raise error(f"{label} must be a whole number{at_least}, not {shown(value)}.")
     return int(value)
 
 
 def one_of(label: str, value: Any, known: Sequence[str]) -> str:
     """Return one of the known words."""
     if not isinstance(value, str) or value not in known:
-        raise InvalidArgument(f"{label} must be one of {', '.join(known)}, not {value!r}.")
+        raise InvalidArgument(f"{label} must be one of {', '.join(known)}, not {shown(value)}.")
     return value
 
 
 def yes_or_no(label: str, value: Any) -> bool:
     """Return a truth value; numbers and words are not taken for one."""
     if not isinstance(value, bool):
-        raise InvalidArgument(f"{label} must be True or False, not {value!r}.")
+        raise InvalidArgument(f"{label} must be True or False, not {shown(value)}.")
     return value
 
 
 def path(label: str, value: Any) -> str | os.PathLike[str]:
     """Return the name of a file."""
     if not isinstance(value, str | os.PathLike):
-        raise InvalidArgument(f"{label} must be the path of a file, not {value!r}.")
+        raise InvalidArgument(f"{label} must be the path of a file, not {shown(value)}.")
     return value
+
+
+def place(value: Any) -> int:
+    """Return an index; a truth value, which Python takes for one, raises TypeError."""
+    if isinstance(value, bool):
+        raise TypeError("A truth value is no index.")
+    return index(value)
+
+
+def shown(value: Any) -> str:
+    """Return how a value looks, in one line that is not long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 
 
 def count(label: str, value: Any) -> int:
@@ -139,9 +155,9 @@ def count(label: str, value: Any) -> int:
 def features(label: str, values: Iterable[int], n_features: int) -> tuple[int, ...]:
     """Return distinct feature indices in rising order."""
     try:
-        indices = sorted(index(value) for value in values)
+        indices = sorted(place(value) for value in values)
     except TypeError:
-        raise InvalidInstance(f"{label} must hold feature indices, not {values!r}.") from None
+        raise InvalidInstance(f"{label} must hold feature indices, not {shown(values)}.") from None
     for d in indices:
         if not 0 <= d < n_features:
             raise InvalidInstance(f"{label} names feature {d}; there are only {n_features}.")

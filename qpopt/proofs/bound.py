@@ -87,8 +87,7 @@ def bound(
     Returns
     -------
     Bound
-        The bound with its certificate, which there is for instances without demands. Ctrl-C returns
-        what is proven until then.
+        The bound with its certificate. Ctrl-C returns what is proven until then.
 
     Raises
     ------
@@ -117,9 +116,8 @@ def bound(
             scaling=scaling,
         )
         phases = _phases(scaling.instance, kind)
-        # Neither cliques nor what demands cost have a place in a certificate.
-        recorded = kind != "cliques" and not instance.demands
-        proof = Proof(incumbent, recorded=recorded)
+        # Cliques have no place in a certificate.
+        proof = Proof(incumbent, recorded=kind != "cliques")
         incumbent.run(lambda: proof.run(phases))
     known = incumbent.solution()
     certificate = None

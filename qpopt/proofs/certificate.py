@@ -25,6 +25,7 @@ from qpopt.cuts.group_cuts import Group
 from qpopt.cuts.quadric import QuadricCut
 from qpopt.cuts.split_thresholds import SplitThresholdCuts
 from qpopt.io.archive import opened_archive, save_archive
+from qpopt.problem.assigning.relaxed import Multipliers
 from qpopt.problem.scaling import Scaling
 from qpopt.proofs.record import Item, Record
 from qpopt.relaxations.step import Step
@@ -48,6 +49,9 @@ class Certificate:
     steps
         The proof: steps, splits, claims and ends of parts. Parts that have no end are left as they
         are.
+    multipliers
+        What the demands of the instance cost: the steps are about the plain instance that bounds
+        it then (see `qpopt.problem.assigning.relaxed`). None without demands.
     exponent, class_offsets, feature_offset
         The steps are about (A − class_offsets, R, b − feature_offset) · 2^exponent, which is what
         was worked on (see `qpopt.problem.scaling`); None where nothing was taken out of A and b.
@@ -60,6 +64,7 @@ class Certificate:
     exponent: int = 0
     class_offsets: NDArray[np.float64] | None = None
     feature_offset: float = 0.0
+    multipliers: Multipliers | None = None
 
     @classmethod
     def of(cls, record: Record, objective: float, bound: float = inf) -> Certificate:
@@ -79,7 +84,8 @@ class Certificate:
         while items and items[-1] == End(enumerated=False):
             items.pop()
         shown = record.bound(objective, known)
-        return cls(record.instance.fingerprint, shown, objective, tuple(items))
+        fingerprint, by = record.instance.fingerprint, record.multipliers
+        return cls(fingerprint, shown, objective, tuple(items), multipliers=by)
 
     def about(self, scaling: Scaling) -> Certificate:
         """Return the same proof as one about the instance that was asked about."""
@@ -106,6 +112,8 @@ class Certificate:
         }
         if self.class_offsets is not None:
             arrays["class_offsets"] = self.class_offsets
+        if self.multipliers is not None:
+            arrays["prices"], meta["size_price"], arrays["sign_prices"] = self.multipliers
         save_archive(path, "certificate", meta, arrays)
 
     @classmethod
@@ -120,6 +128,10 @@ class Certificate:
         with opened_archive(path, "certificate") as (archive, meta):
             steps = unpacked(archive, meta["steps"])
             objective = -np.inf if meta["objective"] is None else _real(meta["objective"])
+            multipliers = None
+            if "size_price" in meta:
+                prices, sign_prices = archive["prices"], archive["sign_prices"]
+                multipliers = Multipliers(prices, _real(meta["size_price"]), sign_prices)
             return cls(
                 _text(meta["fingerprint"]),
                 _real(meta["bound"]),
@@ -128,6 +140,7 @@ class Certificate:
                 _whole(meta["exponent"]),
                 archive.get("class_offsets"),
                 _real(meta["feature_offset"]),
+                multipliers,
             )
 
 

@@ -14,7 +14,7 @@ from qpopt.control.blas import one_blas_thread
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
 from qpopt.errors import InvalidCertificate, InvalidFile
-from qpopt.problem.assigning.relaxed import no_multipliers
+from qpopt.problem.assigning.relaxed import Multipliers, no_multipliers
 from qpopt.problem.relaxing import relaxed
 from qpopt.problem.subproblem import Indices, Part, subproblem
 from qpopt.proofs.distributed.cluster_tree import ClusterTree
@@ -72,23 +72,23 @@ class Proof:
         params: ProofParams = DEFAULTS,
         recorded: bool = False,
     ) -> None:
-        self.instance = incumbent.instance
-        if incumbent.instance.demands:
-            self.instance = relaxed(incumbent.instance, no_multipliers(incumbent.instance))
         self.incumbent = incumbent
         self.params = params
+        self.recorded = recorded
+        self._checkpoint = checkpoint
+        self.record: Record | None = None
+        self.instance = incumbent.instance
+        if incumbent.instance.demands:
+            self.relax(no_multipliers(incumbent.instance))
+        else:
+            self._begin_record()
         self.root: RootBound | None = None
         self.tree: Tree | ParallelTree | ClusterTree | None = None
         whole = subproblem(self.instance)
         self.parts: tuple[Part, ...] = (Part(whole.free, whole.included, inf),)
         self.aside: tuple[Part, ...] = ()
-        self.recorded = recorded
-        self.record: Record | None = None
-        if recorded or checkpoint is not None:
-            self.record = Record(self.instance, params.certificate_megabytes * 2**20)
         # What the file holds is more than what is known until all of it has been checked.
         self._file_holds_more = False
-        self._checkpoint = checkpoint
         self._saved_at = 0.0
         self._took = 0.0
         self._bound_saved = False
@@ -107,6 +107,16 @@ class Proof:
                     return
                 phase(self)
                 self.pause()
+
+    def relax(self, by: Multipliers) -> None:
+        """Bound the plain instance that these multipliers make, before anything is proven."""
+        self.instance = relaxed(self.incumbent.instance, by)
+        self._begin_record(by)
+
+    def _begin_record(self, by: Multipliers | None = None) -> None:
+        if self.recorded or self._checkpoint is not None:
+            most = self.params.certificate_megabytes * 2**20
+            self.record = Record(self.instance, most, by)
 
     @property
     def n_free(self) -> int:

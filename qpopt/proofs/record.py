@@ -13,11 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qpopt.problem.assigning.relaxed import Multipliers
 from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import Part, undecided
 from qpopt.relaxations.step import Step
 from qpopt.verification.certificate_check import Claim, End, Split
 from qpopt.verification.enumeration_check import MOST_SELECTIONS
+
+OWN = "qpopt"
+"""Whose claim it is what selections are worth under demands."""
 
 
 class Proven(NamedTuple):
@@ -137,10 +141,16 @@ class Record:
         The instance that is worked on.
     most_bytes
         Larger steps than that are not kept: the record ends with what it has.
+    multipliers
+        Of the demands that the plain instance stands for; None where there are none. A part is
+        looked at with its demands then, which the check does not do: it is a claim.
     """
 
-    def __init__(self, instance: Instance, most_bytes: float = inf) -> None:
+    def __init__(
+        self, instance: Instance, most_bytes: float = inf, multipliers: Multipliers | None = None
+    ) -> None:
         self.instance = instance
+        self.multipliers = multipliers
         self.room = Room(most_bytes)
         self.root = RecordedPart(self.room)
 
@@ -186,6 +196,9 @@ class Record:
             yield from one.steps
             if one.claim is not None and not enumerated:
                 yield one.claim, inf
+            if self.multipliers is not None and enumerated:
+                yield Claim(OWN, known if one.looked_at is None else one.looked_at), inf
+                enumerated = one.looked_at is not None
             if one.halves is None:
                 yield End(enumerated), inf if one.looked_at is None else one.looked_at
             else:
@@ -200,7 +213,7 @@ class Record:
         return {
             id(leaf.record)
             for leaf in self.open()
-            if leaf.part.bound > known and self._few(leaf.part)
+            if leaf.part.bound > known and (self.multipliers is not None or self._few(leaf.part))
         }
 
     def _few(self, part: Part) -> bool:

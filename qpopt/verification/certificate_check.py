@@ -4,7 +4,8 @@ Nothing here is shared with the code that finds bounds. A certificate takes the 
 instance apart, in the order of a depth-first walk. A step bounds a part and sets aside what is with
 or without some features; a split makes two parts of one; an end leaves a part. Every selection is
 set aside by a step, which bounds it, or is in a part that ends, so the largest of these bounds is
-one for all, whatever the certificate claims. What a certificate only says a solver has found is
+one for all, whatever the certificate claims. Under demands all of that is about the plain instance
+of `qpopt.verification.priced_instance`. What a certificate only says a solver has found is
 reckoned on the side: it never makes the proven bound smaller.
 """
 
@@ -19,6 +20,7 @@ from qpopt.errors import InvalidCertificate
 from qpopt.problem.instance import Instance
 from qpopt.verification.certificate_schema import check_claim, check_header, check_step
 from qpopt.verification.enumeration_check import best_of_all
+from qpopt.verification.priced_instance import priced_instance
 from qpopt.verification.rescaling import in_original_unit, worked_on
 from qpopt.verification.step_bounds import step_bounds
 
@@ -159,7 +161,7 @@ def examine(instance: Instance, certificate: Certificate) -> Examination:
     check_header(certificate)
     if certificate.fingerprint != instance.fingerprint:
         raise InvalidCertificate("The certificate is for another instance.")
-    instance = worked_on(instance, certificate)
+    instance = priced_instance(worked_on(instance, certificate), certificate)
     aside: list[tuple[float, float]] = []
     open_, ended, solvers = [whole(instance)], [], []
     for number, item in enumerate(certificate.steps):

@@ -80,7 +80,7 @@ def check_step(instance: Instance, step: Step) -> None:
     if not isinstance(step.groups, list | tuple):
         raise InvalidCertificate("The groups of classes are no list.")
     for group in step.groups:
-        _check_group(group, instance.n_classes, n)
+        _check_group(group, instance.n_classes, n, instance.alike)
         for family in (group.family, group.given_family):
             _check_family(family, len(group.classes), instance.n_features)
     _check_cuts(step, n)
@@ -99,10 +99,13 @@ def _check_class_cuts(splits: SplitThresholdCuts, n_classes: int, n_free: int) -
         _check_floats(f"{label} of the class cuts", values, classes.shape, DOUBLE)
 
 
-def _check_group(group: Group, n_classes: int, n_free: int) -> None:
+def _check_group(
+    group: Group, n_classes: int, n_free: int, alike: Sequence[tuple[int, int]]
+) -> None:
     """Check one group of classes: different ones that exist, with a threshold for each.
 
-    A group that is split on a feature has another threshold for each where that is selected.
+    A group that is split on a feature has another threshold for each where that is selected. Where
+    the classes are a pair, it is known how many features they share, and σ may be negative.
     """
     classes = getattr(group, "classes", None)
     if not isinstance(classes, tuple) or not all(type(c) is int for c in classes):
@@ -119,7 +122,9 @@ def _check_group(group: Group, n_classes: int, n_free: int) -> None:
     multipliers: list[Any] = [
         getattr(group, label, None) for label in ("share", "sigma", "given_sigma")
     ]
-    if not all(_is_number(value) and value >= 0 for value in multipliers):
+    signed = (False, classes in alike, classes in alike)
+    given = zip(multipliers, signed, strict=True)
+    if not all(_is_number(value) and (value >= 0 or free) for value, free in given):
         raise InvalidCertificate("A group of classes has a negative multiplier, or none.")
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise InvalidCertificate("A group of classes names fewer than two, or one twice.")

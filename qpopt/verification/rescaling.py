@@ -1,8 +1,9 @@
 """The instance that the steps of a certificate are about, and its unit.
 
 Nothing here is shared with the code that chooses the unit: whatever a certificate says about it,
-Z = Z' / 2^exponent + n_per_class · Σ class_offsets + n_select · feature_offset holds for all
-solutions, up to rounding, and rounding is paid for.
+Z = Z' / 2^exponent + Σ k_c · class_offsets + n_select · feature_offset holds for all solutions, up
+to rounding, and rounding is paid for; k_c is how many features class c has. Where that is not known
+of every class, the offsets are the same, and with negatives there are none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from math import inf, isfinite, nextafter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qpopt.errors import InvalidCertificate, InvalidInstance
 from qpopt.problem.instance import Instance
@@ -42,13 +44,17 @@ def worked_on(instance: Instance, certificate: Certificate) -> Instance:
         or not isfinite(certificate.feature_offset)
     ):
         raise InvalidCertificate("The offsets must be a finite number for each class and for b.")
+    if offsets is not None and not _add_a_constant(instance, offsets):
+        raise InvalidCertificate("The offsets do not add the same to every solution.")
     allowed = np.ones(instance.n_features, dtype=bool)
-    allowed[list(instance.exclude)] = False
+    allowed[list(instance.excluded)] = False
+    # What is forbidden counts for nothing.
+    cells = allowed & ~instance.forbidden_cells
     A, b = instance.A, instance.b
     with np.errstate(over="ignore", under="ignore"):
         if offsets is not None:
             A, b = A - offsets[:, None], b - certificate.feature_offset
-        A = np.where(allowed, np.ldexp(A, exponent), 0.0)
+        A = np.where(cells, np.ldexp(A, exponent), 0.0)
         b = np.where(allowed, np.ldexp(b, exponent), 0.0)
         R = np.where(allowed[:, None] & allowed, np.ldexp(instance.R, exponent), 0.0)
     if not (np.isfinite(A).all() and np.isfinite(b).all() and np.isfinite(R).all()):
@@ -56,7 +62,7 @@ def worked_on(instance: Instance, certificate: Certificate) -> Instance:
     try:
         return Instance(
             A, R, b, instance.n_select, instance.n_per_class,
-            include=instance.include, exclude=instance.exclude,
+            include=instance.include, exclude=instance.exclude, **instance.demands.arguments(),
         )  # fmt: skip
     except InvalidInstance as error:
         raise InvalidCertificate(f"The unit of the certificate is none: {error}") from None
@@ -76,14 +82,24 @@ def in_original_unit(instance: Instance, certificate: Certificate, value: float)
 def _constant(instance: Instance, certificate: Certificate) -> Fraction:
     if certificate.class_offsets is None:
         return Fraction(0)
-    classes = sum((Fraction(value) for value in certificate.class_offsets.tolist()), Fraction(0))
-    bias = Fraction(certificate.feature_offset)
-    return instance.n_per_class * classes + instance.n_select * bias
+    offsets, budgets = certificate.class_offsets.tolist(), instance.budgets
+    sizes = budgets.least.tolist()
+    if not budgets.fixed:
+        offsets, sizes = offsets[:1], [budgets.total]
+    classes = [size * Fraction(value) for size, value in zip(sizes, offsets, strict=True)]
+    return sum(classes, instance.n_select * Fraction(certificate.feature_offset))
+
+
+def _add_a_constant(instance: Instance, offsets: NDArray[np.float64]) -> bool:
+    """Tell whether the offsets of classes add the same to the Z of every solution."""
+    if instance.negative is not None:
+        return not offsets.any()
+    return instance.budgets.fixed or bool((offsets == offsets[0]).all())
 
 
 def _lost(made: Instance, certificate: Certificate) -> float:
     """Return what subtracting offsets and scaling can have lost."""
-    m, k = made.n_select, made.n_per_class
+    m, k = made.n_select, int(made.budgets.most.max()) * max(1.0, made.gamma)
     lost = 0.0
     if certificate.exponent:
         # A power of two changes no digit, unless the number becomes too small to have them all.

@@ -247,7 +247,8 @@ def _group_gains(
     """Return what distinct sets of some classes gain by every free feature, and at least.
 
     Of q classes, j may use a feature; every two of their sets have a feature in which they differ,
-    so the number of shared features, counted once for every pair, is at most (k − 1)q(q − 1)/2.
+    so the number of shared features, counted once for every pair, is at most (k − 1)q(q − 1)/2;
+    where σ is negative, the group is a pair of classes that share just that many.
     """
     if family is not None:
         return _family_gains(instance, step, classes, thresholds, family)
@@ -259,10 +260,10 @@ def _group_gains(
         sums = sums + falling[j - 1]
         best = np.maximum(best, sums - sigma * (j * (j - 1) / 2))
     # Every one of the sums is made of these, so its error is one of them.
-    sizes = np.abs(excess).sum(axis=0) + sigma * (q * (q - 1) / 2)
+    sizes = np.abs(excess).sum(axis=0) + abs(sigma) * (q * (q - 1) / 2)
     pairs = sigma * ((k - 1) * q * (q - 1) / 2)
     least = k * thresholds.sum() + pairs + best[step.included].sum()
-    least_size = k * np.abs(thresholds).sum() + pairs + sizes[step.included].sum()
+    least_size = k * np.abs(thresholds).sum() + abs(pairs) + sizes[step.included].sum()
     return Sized(best[step.free], sizes[step.free]), Sized(least, least_size)
 
 

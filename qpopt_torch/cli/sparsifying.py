@@ -37,7 +37,14 @@ def sparsify_command(
     data: common.DataFolder,
     out: Annotated[Path, typer.Option(help="Folder for the result; an existing one is resumed.")],
     config: ConfigFile = None,
-    n_select: Annotated[int, typer.Option(min=1, help="Features to keep.")] = 50,
+    n_select: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Features to keep: well below the number of classes, so that each serves several; "
+            "a feature of one class alone explains nothing.",
+        ),
+    ] = 50,
     n_per_class: Annotated[int, typer.Option(min=1, help="Features of every class.")] = 5,
     weights: Annotated[Path | None, typer.Option(help="Weights of the trained model.")] = None,
     pretrained: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,9 +72,50 @@ class Meaning:
         return _weighted(self.pointing, "chance")
 
     @property
+    def confirmed(self) -> frozenset[int]:
+        """The aligned features, by their columns, that fall most when their own part is off."""
+        return frozenset(effect.feature for effect in self.effects if effect.confirmed)
+
+    @property
+    def telling(self) -> tuple[TwinContrast, ...]:
+        """The twins, those first that are told apart best by the part in which they differ."""
+
+        def rank(pair: TwinContrast) -> tuple[float, int, int]:
+            confirmed = len(self.confirmed.intersection(pair.features))
+            return pair.of_part / max(len(pair.features), 1), confirmed, pair.of_part
+
+        return tuple(sorted(self.twins, key=rank, reverse=True))
+
+    def __str__(self) -> str:
+        named, n_features = int(self.alignment.aligned.sum()), len(self.alignment.aurocs)
+        found, needed = len(self.alignment.found), int(self.alignment.needed.sum())
+        return (
+            f"{named} of {n_features} features recognise one variant of a part (AUROC ≥ "
+            f"{self.alignment.threshold:g}), {len(self.confirmed)} of these fall most when just "
+            f"that part is taken off; {found} of {needed} variants are found."
+        )
+
+    def names(self, selection: Iterable[int]) -> dict[int, str]:
+        """Return names of the aligned features, those that are not confirmed with a question mark.
+
+        Parameters
+        ----------
+        selection
+            As in `PartAlignment.names`.
+        """
+        return self.alignment.names(selection, self.confirmed)
+
+    @property
     def n_told(self) -> int:
         """How many twins differ in the model by nothing but the part in which they differ."""
         return sum(pair.told_by_part for pair in self.twins)
+
+    @property
+    def of_part(self) -> float:
+        """The share of the features that tell twins apart that are of the differing part."""
+        n_features = sum(len(pair.features) for pair in self.twins)
+        n_own = sum(pair.of_part for pair in self.twins)
+        return 100.0 * n_own / n_features if n_features else float("nan")
 
     def mean_effect(self, name: str) -> float:
         """Return the mean of a figure of the effects, by its name; NaN where there are none."""
@@ -85,12 +126,14 @@ class Meaning:
         """Return the figures of the whole model; drops are in standard deviations."""
         return {
             "aligned": self.alignment.share,
+            "confirmed": 100.0 * len(self.confirmed) / len(self.alignment.aurocs),
             "found": 100.0 * len(self.alignment.found) / int(self.alignment.needed.sum()),
             "own_drop": self.mean_effect("drop_without"),
             "other_drop": self.mean_effect("others_without"),
             "deletion": self.deletion,
             "background": self.background.kept,
             "pointing": self.hits,
+            "of_part": self.of_part,
             "twins": 100.0 * self.n_told / len(self.twins) if self.twins else float("nan"),
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any
@@ -49,14 +49,22 @@ class Names:
         self.classes = checked_class_names(given, n_classes) or ()
         self.selection = tuple(model.selection.tolist())
         self.given = dict(model.feature_names)
-        self.features = tuple(model.feature_name(d) for d in self.selection)
+        self.plain = tuple(model.feature_name(d) for d in self.selection)
+        self.features = self.plain
         self.adapter = model.sparse_head.adapter
 
-    def recognise(self, alignment: PartAlignment) -> None:
-        """Name features by the variants that they recognise, but for those with a name."""
-        names = alignment.names(self.selection) | self.given
-        pairs = zip(self.selection, self.features, strict=True)
-        self.features = tuple(names.get(d, known) for d, known in pairs)
+    def recognise(self, alignment: PartAlignment, confirmed: Collection[int] | None = None) -> None:
+        """Name features by the variants that they recognise, but for those with a name.
+
+        Parameters
+        ----------
+        alignment, confirmed
+            What they recognise, and what `PartAlignment.names` takes beside it. What was known
+            before is forgotten.
+        """
+        names = alignment.names(self.selection, confirmed) | self.given
+        pairs = zip(self.selection, self.plain, strict=True)
+        self.features = tuple(names.get(d, plain) for d, plain in pairs)
 
     def term(self, column: int, sign: int) -> str:
         """Return what a class has: a feature by its name, or that there is none of it."""

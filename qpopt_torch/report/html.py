@@ -184,6 +184,9 @@ def described(
     decisions = gather(model, loader, decisions=collection, features=features, **given)
     progress = bool(given.get("progress", True))
     meaning = None if birds is None else meaning_of(model, birds, progress=progress)
+    if meaning is not None:
+        for evidence in (decisions, gallery or decisions):
+            evidence.names.recognise(meaning.alignment, meaning.confirmed)
     if params.n_deletion:
         fallen = deletion_test(model, loader, params.n_deletion, progress=progress)
         collection.metrics["deletion"] = OwnDrop(fallen)

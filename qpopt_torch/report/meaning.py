@@ -32,6 +32,7 @@ def feature_meaning(meaning: Meaning | None, column: int) -> dict[str, Any]:
     }
     for effect in meaning.effects:
         if effect.feature == column:
+            truth["most"] = None if effect.confirmed else effect.most
             truth["without"] = [
                 _rounded(effect.drop_without),
                 _rounded(effect.others_without),
@@ -54,7 +55,13 @@ def meaning_rows(meaning: Meaning | None) -> list[tuple[str, str, str]]:
         return []
     figures = meaning.percent()
     alignment = meaning.alignment
+    tried = len(meaning.effects)
     rows = [
+        (
+            "Names confirmed",
+            "named features that fall most when the part of their name is taken off, of all parts",
+            f"{len(meaning.confirmed)} of {tried}" if tried else "nan",
+        ),
         (
             "Variants found",
             "variants of parts that some feature recognises, of those that classes need",
@@ -105,11 +112,6 @@ def twin_rows(meaning: Meaning | None, evidence: Evidence) -> list[dict[str, Any
     if meaning is None:
         return []
     names, has = evidence.names, np.asarray(evidence.assignment) > 0
-    pairs = sorted(
-        meaning.twins,
-        key=lambda pair: (pair.of_part / max(len(pair.features), 1), pair.of_part),
-        reverse=True,
-    )
     return [
         {
             "classes": [pair.first, pair.second],
@@ -122,7 +124,7 @@ def twin_rows(meaning: Meaning | None, evidence: Evidence) -> list[dict[str, Any
             "of_part": pair.of_part,
             "n": len(pair.features),
         }
-        for pair in pairs
+        for pair in meaning.telling
     ]
 
 

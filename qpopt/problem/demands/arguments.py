@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,9 @@ def demands_of(
         raise TypeError(f"There is no argument {unknown[0]!r}; demands are {', '.join(ARGUMENTS)}.")
     n_classes, n_features = A.shape
     values: dict[str, Any] = {
-        name: _cells(name, given.get(name) or (), ("class", "feature"), (n_classes, n_features))
+        name: _cells(name, cells, ("class", "feature"), (n_classes, n_features))
         for name in ("forbidden", "required")
+        if (cells := given.get(name)) is not None
     }
     values["classes_per_feature"] = _range(given.get("classes_per_feature"), n_classes)
     values |= _pairs(A, given.get("pairs", ()), given.get("rho"))
@@ -64,10 +64,11 @@ def _cells(
 ) -> tuple[tuple[int, int], ...]:
     """Return distinct pairs of indices, sorted."""
     try:
-        cells = {(index(first), index(second)) for first, second in values}
+        cells = {(validation.place(first), validation.place(second)) for first, second in values}
     except (TypeError, ValueError):
         kind = f"({of[0]}, {of[1]})"
-        raise InvalidInstance(f"{label} must hold pairs {kind}, not {values!r}.") from None
+        said = validation.shown(values)
+        raise InvalidInstance(f"{label} must hold pairs {kind}, not {said}.") from None
     for cell in sorted(cells):
         for what, number, end in zip(of, cell, ends, strict=True):
             if not 0 <= number < end:
@@ -80,7 +81,8 @@ def _range(values: Any, n_classes: int) -> tuple[int, int] | None:
     if values is None:
         return None
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != 2:
-        raise InvalidInstance(f"{label} must be a pair (least, most), not {values!r}.")
+        said = validation.shown(values)
+        raise InvalidInstance(f"{label} must be a pair (least, most), not {said}.")
     low, high = values
     low = 0 if low is None else validation.whole_number(label, low, error=InvalidInstance)
     high = n_classes if high is None else validation.count(label, high)
@@ -95,7 +97,7 @@ def _pairs(A: NDArray[np.float64], values: Any, rho: Any) -> dict[str, Any]:
     n_classes = len(A)
     most = n_classes * (n_classes - 1) // 2
     if rho is not None:
-        if values not in ((), 0):
+        if not (isinstance(values, tuple | int) and values in ((), 0)):
             raise InvalidInstance("Give pairs or rho, not both.")
         share = validation.number("rho", rho, least=0.0, error=InvalidInstance)
         wanted = int(share * n_classes + ROUNDING_OF_RHO)
@@ -143,6 +145,9 @@ def _budget(
     if values is None:
         return None
     if isinstance(values, Mapping):
+        if not set(values) <= {"least", "most"}:
+            said = validation.shown(list(values))
+            raise InvalidInstance(f"budget on average has the names least and most, not {said}.")
         values = Average(**values)
     if isinstance(values, Average):
         if max(values.least, values.most or 0) > n_select:
@@ -157,8 +162,9 @@ def _budget(
             )
         return values
     if isinstance(values, str) or not isinstance(values, Iterable):
+        said = validation.shown(values)
         raise InvalidInstance(
-            f"budget must be one number for each class or an Average, not {values!r}."
+            f"budget must be one number for each class or an Average, not {said}."
         )
     numbers = tuple(validation.count("a budget", value) for value in values)
     if len(numbers) != n_classes:
@@ -177,7 +183,8 @@ def _negative(values: Any, largest: int) -> tuple[int, float] | None:
         return None
     given = values if isinstance(values, Sequence) else (values,)
     if isinstance(values, str) or not 1 <= len(given) <= 2:
-        raise InvalidInstance(f"negative must be a pair (q, gamma), not {values!r}.")
+        said = validation.shown(values)
+        raise InvalidInstance(f"negative must be a pair (q, gamma), not {said}.")
     most = validation.whole_number("negative: q", given[0], error=InvalidInstance)
     gamma = validation.number("negative: gamma", (*given, 1.0)[1], least=0.0, error=InvalidInstance)
     if gamma == 0.0:

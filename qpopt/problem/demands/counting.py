@@ -6,6 +6,7 @@ All of it is necessary, not sufficient: to decide it fully is as hard as the pro
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -180,7 +181,10 @@ def _check_required_sets(given: Demanding) -> None:
     for c, d in given.required:
         required.setdefault(c, set()).add(d)
     sizes = given.budgets.least.tolist()
-    for wanted in {frozenset(features) for features in required.values()}:
+    # What two classes both require may be required by many more.
+    whole = {frozenset(features) for features in required.values()}
+    shared = {one & other for one, other in combinations(whole, 2)}
+    for wanted in sorted((whole | shared) - {frozenset()}, key=sorted):
         holders = Counter(sizes[c] for c, features in required.items() if wanted <= features)
         for size, classes in holders.items():
             rest = size - len(wanted)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qpopt.problem.assigning.multipliers import has_multipliers, multipliers_at
-from qpopt.problem.relaxing import relaxed
 from qpopt.problem.subproblem import subproblem
 from qpopt.proofs.driver import Proof
 from qpopt.search.budget import Budget
@@ -58,4 +57,4 @@ class Price:
         else:
             selection = SearchView(incumbent).greedy()
             selection = selection[selection < instance.n_features]
-        proof.instance = relaxed(instance, multipliers_at(instance, selection))
+        proof.relax(multipliers_at(instance, selection))

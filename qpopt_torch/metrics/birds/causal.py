@@ -27,6 +27,8 @@ class FeatureEffect:
     ----------
     feature, variant
         The feature, as a column of the selection, and the variant that it recognises.
+    part, most
+        The part of the variant, and the part whose taking off makes the feature fall most.
     drop_without, drop_swapped
         How far it falls when the part is taken off or exchanged, in its standard deviations.
     others_without, others_swapped
@@ -37,12 +39,19 @@ class FeatureEffect:
 
     feature: int
     variant: int
+    part: str
+    most: str
     drop_without: float
     drop_swapped: float
     others_without: float
     others_swapped: float
     changed_without: float
     changed_swapped: float
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the feature needs the part that it is named after more than any other."""
+        return self.most == self.part
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,9 @@ def feature_effects(seen: Interventions, alignment: PartAlignment) -> tuple[Feat
             flipped = (seen.whole.predictions != changed.predictions)[rows]
             figures.append((fallen[:, j].mean(), moved, flipped.mean()))
         pairs = [float(value) for pair in zip(*figures, strict=True) for value in pair]
-        effects.append(FeatureEffect(int(j), variant, *pairs))
+        drops = {name: seen.fallen(bare)[rows, j].mean() for name, bare in seen.without.items()}
+        most = max(drops, key=lambda name: drops[name])
+        effects.append(FeatureEffect(int(j), variant, part, most, *pairs))
     return tuple(effects)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +76,9 @@ class PartAlignment:
         """The variants that some aligned feature recognises best; at most those needed."""
         return tuple(sorted(set(self.best[self.aligned].tolist())))
 
-    def names(self, selection: Iterable[int]) -> dict[int, str]:
+    def names(
+        self, selection: Iterable[int], confirmed: Collection[int] | None = None
+    ) -> dict[int, str]:
         """Return names for the aligned features, as `SparseClassifier.rename_features` takes them.
 
         They say how well, as in "red eye (0.99)". Where several recognise the same variant, the
@@ -86,15 +88,20 @@ class PartAlignment:
         ----------
         selection
             The indices of the features in the dense model, in the order of the rows.
+        confirmed
+            The rows whose names an intervention bears out, as `Meaning.confirmed` has them: all
+            others come last and get a question mark. None where nothing was tried.
         """
         indices = list(selection)
         taken: dict[str, int] = {}
         names: dict[int, str] = {}
-        for j in np.argsort(-self.best_aurocs, kind="stable")[: int(self.aligned.sum())]:
+        tried = range(len(indices)) if confirmed is None else confirmed
+        ranks = [(j not in tried, -auroc, j) for j, auroc in enumerate(self.best_aurocs.tolist())]
+        for doubtful, auroc, j in sorted(rank for rank in ranks if self.aligned[rank[2]]):
             name = self.variant_names[self.best[j]]
             taken[name] = taken.get(name, 0) + 1
             number = f" {taken[name]}" if taken[name] > 1 else ""
-            names[int(indices[j])] = f"{name}{number} ({self.best_aurocs[j]:.2f})"
+            names[int(indices[j])] = f"{name}{number}{'?' * doubtful} ({-auroc:.2f})"
         return names
 
     def __str__(self) -> str:

@@ -10,12 +10,15 @@ function contrastView(a, b) {
   const mistakes = DATA.confusions.filter(([x, y]) => (x === a && y === b) || (x === b && y === a))
     .map(([x, y, n]) => `${plural(n, "sample")} of ${className(x)} ${n === 1 ? "was" : "were"} taken for ${className(y)}.`).join(" ");
   const twins = DATA.twins.find(([x, y]) => (x === a && y === b) || (x === b && y === a));
+  // Of twins, what is of the part in which they differ comes first.
+  const ofPart = ({ truth }) => Boolean(truth?.aligned && twins && truth.best[0].endsWith(` ${twins[2]}`));
+  const apart = [...onlyA, ...onlyB].sort((x, y) => ofPart(DATA.features[y]) - ofPart(DATA.features[x]));
   return [
     h("h2", { tabindex: -1 }, "Contrast"),
     h("div", { class: "controls" }, firstLabel, secondLabel, swap),
     a === b ? h("p", null, "Choose two different classes.") : [
       h("p", { class: "lede", role: "status" }, `They share ${both.length} of ${DATA.assignment[a].length} features.`, mistakes ? ` ${mistakes}` : "", twins ? ` In truth they differ in the ${twins[2]}, nothing else.` : ""),
-      mapless(), h("h3", null, "What tells them apart"), contrastGrid([...onlyA, ...onlyB], a, b),
+      mapless(), h("h3", null, "What tells them apart"), contrastGrid(apart, a, b),
       both.length ? [h("h3", null, "What they share"), contrastGrid(both, a, b)] : null,
     ],
   ];

@@ -5,7 +5,8 @@ function truthView(truth) {
   const [name, auroc] = truth.best, [next, weaker] = truth.second;
   // What falls short of the threshold is not shown as if it reached it.
   const area = (value) => (!truth.aligned && value.toFixed(2) === "0.95" ? value.toFixed(3) : value.toFixed(2));
-  const said = truth.aligned ? `It recognises one thing: ${name}` : `It recognises nothing by itself; the nearest is ${name}`;
+  const part = (variant) => variant.split(" ").at(-1);
+  const said = !truth.aligned ? `It recognises nothing by itself; the nearest is ${name}` : truth.most ? `It goes with one thing: ${name}` : `It recognises one thing: ${name}`;
   const rows = [["without", "Its part is taken off"], ["swapped", "Another variant in its place"]]
     .filter(([way]) => truth[way])
     .map(([way, title]) => h("tr", null, h("th", { scope: "row" }, title),
@@ -13,6 +14,7 @@ function truthView(truth) {
       h("td", { class: "number" }, `${truth[way][2]} %`)));
   return h("section", { class: "truth" }, h("h3", null, "What it means"),
     h("p", null, `${said} (AUROC ${area(auroc)}); the next is ${next} (${number(weaker)}).`,
+      truth.most ? ` But it falls most without the ${truth.most}, not the ${part(name)}: the name is in doubt.` : "",
       truth.pointing ? ` Its maximum lies on that part in ${truth.pointing[0]} % of ${plural(truth.pointing[2], "picture")}; any place would in ${truth.pointing[1]} %.` : ""),
     rows.length ? scrolling("What happens when its part is changed", h("table", { class: "plain" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "In the same picture"), h("th", { scope: "col", class: "number" }, "It falls by"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.studies import demanded, fuzz
-from qpopt import InfeasibleInstance, Solution, generate
+from qpopt import InfeasibleInstance, Solution, bound, generate
 from qpopt.problem.constraints import EVERY_DEMAND
 from tests.brute_force import brute_force
 from tests.demanded import best_demanded, statement
@@ -65,3 +65,10 @@ def test_multipliers_that_grow_without_end_cost_no_bound_its_proof(number):
     """Two classes cannot differ within what is selected by half, so a cut falls for ever."""
     instance = fuzz._instance(np.random.default_rng([1707936531, number]))
     assert list(fuzz._wrong_bound(instance, fuzz.optimum(instance), "semidefinite")) == []
+
+
+def test_crowded_instances_need_groups_and_families():
+    crowded = fuzz._crowded(np.random.default_rng([5, 34]))
+    steps = bound(crowded, kind="thresholds").certificate.steps
+    groups = [group for step in steps for group in step.groups]
+    assert any(group.family is not None for group in groups)

@@ -62,7 +62,7 @@ def test_many_demands_together(drawn):
         compare(instance)
 
 
-@pytest.mark.parametrize("option", ["certificate", "checkpoint"])
+@pytest.mark.parametrize("option", ["checkpoint"])
 def test_options_without_a_place_for_demands_are_refused(option, tmp_path):
     plain = generate(12, 4, 5, 2)
     instance = Instance(plain.A, plain.R, plain.b, 5, 2, forbidden=[(0, 0)])

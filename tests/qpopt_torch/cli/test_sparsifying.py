@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,10 @@ def test_an_interruption(data, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("qpopt_torch.cli.sparsifying.sparsify", interrupt)
     assert main(arguments(data, tmp_path)) == INTERRUPTED
     assert "call it again to continue" in capsys.readouterr().err
+
+
+def test_the_help_says_how_to_choose_the_counts(capsys):
+    assert main(["sparsify", "--help"]) == 0
+    told = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
+    assert "well below the number" in told
+    assert "explains nothing" in told

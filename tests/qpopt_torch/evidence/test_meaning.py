@@ -12,6 +12,7 @@ from qpopt import Solution
 from qpopt_torch import DrawnBirds, SparseClassifier, collect
 from qpopt_torch.evidence.meaning import alignment_of, meaning_of
 from qpopt_torch.metrics.birds.parts import part_alignment
+from qpopt_torch.metrics.birds.twins import TwinContrast
 from tests.qpopt_torch.meant import meaning
 from tests.qpopt_torch.small import cnn, sparse
 
@@ -38,22 +39,40 @@ def test_figures_of_the_whole_model():
     assert meaning().percent() == pytest.approx(
         {
             "aligned": 200 / 3,
+            "confirmed": 100 / 3,
             "found": 200 / 3,
             "own_drop": 1.5,
             "other_drop": 0.3,
             "deletion": 0.75,
             "background": 90,
             "pointing": 350 / 4,
+            "of_part": 200 / 3,
             "twins": 50,
         }
     )
+    assert meaning().confirmed == {0}
     assert meaning().chance == pytest.approx(60 / 4)
+
+
+def test_names_in_doubt_have_a_question_mark():
+    assert meaning().names([5, 7, 9]) == {5: "red eye (0.99)", 7: "fan tail? (0.97)"}
+    assert str(meaning()) == (
+        "2 of 3 features recognise one variant of a part (AUROC ≥ 0.95), 1 of these fall most when "
+        "just that part is taken off; 2 of 3 variants are found."
+    )
+
+
+def test_twins_told_best_come_first():
+    half, doubted = TwinContrast(0, 1, "eye", (0, 2), 1), TwinContrast(2, 3, "tail", (1,), 1)
+    sure, nothing = TwinContrast(4, 5, "eye", (0,), 1), TwinContrast(6, 7, "wing", (), 0)
+    pairs = replace(meaning(), twins=(nothing, half, doubted, sure))
+    assert pairs.telling == (sure, doubted, half, nothing)
 
 
 def test_what_is_not_there_is_no_number():
     bare = replace(meaning(), effects=(), pointing={}, twins=()).percent()
     undefined = {name for name, value in bare.items() if np.isnan(value)}
-    assert undefined == {"own_drop", "other_drop", "pointing", "twins"}
+    assert undefined == {"own_drop", "other_drop", "pointing", "of_part", "twins"}
 
 
 def test_alignment_is_that_of_the_features():

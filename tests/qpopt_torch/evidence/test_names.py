@@ -22,3 +22,13 @@ def test_features_are_named_by_parts_unless_they_have_a_name():
         "Feature 11",
     )
     assert names.feature_column("fan tail (0.97)") == 2
+    # What is found out later replaces the names of parts, never those that were given.
+    names.recognise(PartAlignment(aurocs[::-1], ("red eye", "fan tail")), {1, 3})
+    assert names.features == (
+        "Feature 0",
+        "mine",
+        "Feature 3",
+        "fan tail (0.97)",
+        "red eye 3? (0.98)",
+        "red eye 2? (0.99)",
+    )

@@ -101,7 +101,7 @@ def claims_of(browser, tmp_path_factory):
     page = browser.new_page()
 
     def checked(sparse, loader, train_loader=None, **asked):
-        besides = {key: asked[key] for key in ("masks", "similarity") if key in asked}
+        besides = {key: asked[key] for key in ("attributes", "masks", "similarity") if key in asked}
         if "n_deletion" in asked:
             besides["params"] = PageParams(n_deletion=asked["n_deletion"])
         sparse.report(path, loader, train_loader=train_loader, progress=False, **besides)
@@ -125,6 +125,7 @@ def test_what_is_asked_for_besides(claims_of):
     rng, loader = np.random.default_rng(0), small_loader(1)
     x = torch.cat([x for x, _ in loader])
     given = {
+        "attributes": rng.uniform(size=(4, 5)),
         "masks": rng.random((len(x), *x.shape[2:])) > 0.6,
         "similarity": rng.uniform(size=(4, 4)) + np.arange(4)[:, None] + np.arange(4),
         "n_deletion": 5,

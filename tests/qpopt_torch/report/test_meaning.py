@@ -21,11 +21,16 @@ def test_a_feature_that_recognises_a_variant():
             "aligned": True,
             "best": ["red eye", 0.99],
             "second": ["fan tail", 0.5],
+            "most": None,
             "without": [2.0, 0.5, 100.0],
             "swapped": [1.0, 0.25, 100.0],
             "pointing": [100.0, 10.0, 3],
         }
     }
+
+
+def test_a_feature_that_needs_another_part_more():
+    assert feature_meaning(meaning(), 1)["truth"]["most"] == "eye"
 
 
 def test_a_feature_that_recognises_nothing():
@@ -37,6 +42,7 @@ def test_a_feature_that_recognises_nothing():
 def test_rows_of_the_overview():
     rows = {title: value for title, _, value in meaning_rows(meaning())}
     assert rows == {
+        "Names confirmed": "1 of 2",
         "Variants found": "2 of 3",
         "Own part taken off": "1.50 | 0.30",
         "Single deletion": "+0.75",
@@ -46,7 +52,7 @@ def test_rows_of_the_overview():
     }
     bare = replace(meaning(), effects=(), pointing={}, deletion=-0.25)
     shown = {title: value for title, _, value in meaning_rows(bare)}
-    assert shown.keys() == rows.keys() - {"Own part taken off", "Pointing"}
+    assert shown.keys() == rows.keys() - {"Names confirmed", "Own part taken off", "Pointing"}
     assert shown["Single deletion"] == "−0.25"
 
 
@@ -81,7 +87,9 @@ def test_the_report_of_drawn_birds_says_what_features_mean(tmp_path):
     page = model.report(tmp_path / "birds.html", loader, progress=False).read_text()
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     found = meaning_of(model, birds, progress=False)
+    names = found.names(model.selection)
     for j, feature in enumerate(data["features"]):
         assert feature["truth"] == feature_meaning(found, j)["truth"]
+        assert feature["name"] == names.get(model.selection[j], f"Feature {model.selection[j]}")
     assert "What the features mean" in page
     assert f"{found.n_told} of 2" in page

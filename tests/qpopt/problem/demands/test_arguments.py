@@ -153,3 +153,40 @@ def test_an_average_is_checked():
 def test_unknown_arguments_are_errors():
     with pytest.raises(TypeError, match="no argument 'forbiden'"):
         made(forbiden=[(0, 1)])
+
+
+ODD = [
+    True, False, -1, 2.5, 2**70, 1e400, float("nan"), "x", "01", b"x", [[]], [None], {"a": 1},
+    {0: 1}, [[0, 99]], [[-1, 0]], [[0.5, 1]], [["0", "1"]], [[True, 1]], [[0, 1, 2]], [[0]],
+    [1, 2, 3], [9] * 5, [[1, [2]], 3], np.zeros((2, 2)), np.array(["x"]), (3, 1), (-1, 2),
+    (1, 2, 3), object(), len, np.zeros((99, 99)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "forbidden", "required", "classes_per_feature", "pairs", "rho", "max_shared", "budget",
+        "negative",
+    ],
+)  # fmt: skip
+def test_what_is_no_demand_is_refused_in_one_line(name, value):
+    with pytest.raises(InvalidInstance) as caught:
+        made(**{name: value})
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+    assert len(str(caught.value)) < 250
+
+
+def test_cells_may_come_as_an_array():
+    cells = np.array([[1, 2], [0, 3]])
+    assert made(forbidden=cells) == made(forbidden=[(0, 3), (1, 2)])
+    assert made(pairs=cells[:, ::-1]) == made(pairs=[(1, 2), (0, 3)])
+    assert made(budget=np.array([1, 2, 3, 2, 2])) == made(budget=[1, 2, 3, 2, 2])
+
+
+@pytest.mark.parametrize("name", ["include", "exclude", "hint"])
+def test_truth_values_are_no_indices(name):
+    with pytest.raises(InvalidInstance, match="must hold feature indices"):
+        made(**{name: [True, False]})

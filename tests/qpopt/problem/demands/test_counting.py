@@ -57,6 +57,12 @@ def every(classes, features):
             {"required": every(range(4), [0])},
             "4 classes with 2 features each require the features 0: there are only 3",
         ),
+        # No class requires feature 0 alone.
+        (
+            (7, 9, 5, 3),
+            {"required": every(range(7), [0]) + [(c, 1 + c % 4) for c in range(7)]},
+            "7 classes with 3 features each require the features 0: there are only 6",
+        ),
         (
             (4, 6, 4, 2),
             {"classes_per_feature": (3, None)},

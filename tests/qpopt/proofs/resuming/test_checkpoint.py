@@ -261,7 +261,7 @@ def test_a_save_that_fails_on_the_way_does_not_end_the_proof(tmp_path):
     solution = solve(instance, gap=0.0, options=options, progress=without_folder_for_a_while)
     assert solution.status is Status.OPTIMAL
     assert any("Cannot write" in note for note in notes)
-    assert shown(path, instance)[1] == pytest.approx(solution.objective)
+    assert shown(path, instance)[1] == pytest.approx(solution.objective, rel=1e-12)
 
 
 def test_a_foreign_or_damaged_checkpoint_is_refused(tmp_path):

@@ -55,6 +55,7 @@ def test_a_feature_falls_with_its_part():
     assert eye.others_without == pytest.approx(0.25 / tails)
     assert eye.changed_without == 0.5
     assert (eye.drop_swapped, eye.others_swapped, eye.changed_swapped) == (0, 0, 0)
+    assert (eye.part, eye.most, eye.confirmed) == ("eye", "eye", True)
     # The tail taken off: 2, 1 and 2 lower; nothing else moves; two predictions change.
     assert tail.drop_without == pytest.approx(5 / 3 / tails)
     assert tail.others_without == 0
@@ -63,6 +64,20 @@ def test_a_feature_falls_with_its_part():
     assert tail.drop_swapped == pytest.approx(0.5 / 3 / tails)
     assert tail.others_swapped == pytest.approx((4 / own + 1 / tails) / 6)
     assert tail.changed_swapped == pytest.approx(1 / 3)
+
+
+def test_a_feature_that_falls_more_without_another_part_is_not_confirmed():
+    # Where the eye is red, feature 0 is now 3 and 2 lower without the tail, and 3 and 1 without it.
+    bare = replace(
+        seen(),
+        without={
+            **seen().without,
+            "tail": answers([[-1, 0, 0], [-1, 0, 0], [-1, 0, 0]], [[0, 1]] * 3),
+        },
+    )
+    eye, tail = feature_effects(bare, ALIGNMENT)
+    assert (eye.part, eye.most, eye.confirmed) == ("eye", "tail", False)
+    assert tail.confirmed
 
 
 def test_a_variant_that_no_picture_shows_is_left_out():

@@ -83,6 +83,16 @@ def test_names_are_unique_and_the_better_feature_has_the_plain_one():
     }
 
 
+def test_names_that_are_not_confirmed_come_last():
+    aurocs = np.array([[0.96, 0.1], [0.99, 0.2], [0.5, 0.94], [0.2, 0.97]])
+    alignment = PartAlignment(aurocs, ("red eye", "fan tail"))
+    assert alignment.names([10, 20, 30, 40], {0}) == {
+        10: "red eye (0.96)",
+        20: "red eye 2? (0.99)",
+        40: "fan tail? (0.97)",
+    }
+
+
 def test_shapes_that_do_not_fit():
     with pytest.raises(LoaderError, match=r"have the shape \(3, 2\) and the labels \(2,\)"):
         part_alignment(np.zeros((3, 2)), [0, 1], ATTRIBUTES, VARIANTS)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from tests.qpopt_torch.report.claims.meanings import meanings
 from tests.qpopt_torch.report.claims.reading import numbers
 
 MISTAKES = r"(\d+) samples? of (.+?) (?:was|were) taken for (.+?)\.(?= \d+ samples? of |$)"
@@ -20,9 +21,8 @@ def contrast(claims, a, b):
         claims.say((int(shared), int(size)) == (both.sum(), truth.uses[a].sum()), "they share")
         for count, first, second in re.findall(MISTAKES, mistakes):
             said[claims.classes[first], claims.classes[second]] = int(count)
-        birds = truth.birds
-        pairs = {} if birds is None else {(t.first, t.second): t.part for t in birds.twins}
-        claims.say(part == pairs.get((a, b), pairs.get((b, a))), f"they differ in the {part}")
+        pairs = {} if truth.birds is None else pairs_of(truth.birds)
+        claims.say(part == pairs.get((a, b)), f"they differ in the {part}")
 
     patterns = {
         r"They share (\d+) of (\d+) features\.(.*?)"
@@ -40,8 +40,18 @@ def contrast(claims, a, b):
         for row in (row for row in table["rows"][1:] if row[0]):
             told.append(one_row(claims, a, b, row))
             claims.say(both[told[-1]] == (title == "What they share"), f"{row[0]} under {title}")
+    if (known := meanings(claims)) is not None:
+        part = pairs_of(known.birds).get((a, b))
+        ours = [known.aligned[j] and known.part[j] == part for j in told if not both[j]]
+        claims.say(ours == sorted(ours, reverse=True), "what is of their part comes first")
     all_of_them = np.flatnonzero(truth.uses[a] | truth.uses[b])
     claims.say(sorted(told) == all_of_them.tolist(), "all their features")
+
+
+def pairs_of(birds):
+    """Return the part in which twins differ, by their classes in either order."""
+    one_way = {(t.first, t.second): t.part for t in birds.twins}
+    return one_way | {(b, a): part for (a, b), part in one_way.items()}
 
 
 def one_row(claims, a, b, row):

@@ -19,9 +19,11 @@ from tests.qpopt_torch.report.claims.reading import numbers
 SHOWN = 10
 """Pictures of every species that are changed."""
 SAID = (
-    r"It recognises (one thing:|nothing by itself; the nearest is) (.+) \(AUROC ([\d.]+)\); the "
-    r"next is (.+) \(([\d.]+)\)\.(?: Its maximum lies on that part in (\d+) % of (\d+) pictures?; "
-    r"any place would in (\d+) %\.)?"
+    r"It (recognises one thing:|goes with one thing:|recognises nothing by itself; the nearest is) "
+    r"(.+) \(AUROC ([\d.]+)\); the next is (.+) \(([\d.]+)\)\."
+    r"(?: But it falls most without the (\w+), not the (\w+): the name is in doubt\.)?"
+    r"(?: Its maximum lies on that part in (\d+) % of (\d+) pictures?; any place would in "
+    r"(\d+) %\.)?"
 )
 SCALE = "In standard deviations of each feature, over birds that have the part; others are the"
 WAYS = {"Its part is taken off": "without", "Another variant in its place": "swapped"}
@@ -77,6 +79,14 @@ class Meanings:
         moved = np.abs(fallen[:, other]).mean() if other.any() else np.nan
         return fallen[:, j].mean(), moved, 100 * (self.whole.guesses != changed.guesses)[has].mean()
 
+    def most(self, j):
+        """Return the part without which a feature falls most."""
+        falls = [
+            (self.whole.z - self.changed("without", part).z)[self.has(j), j].mean()
+            for part in self.birds.parts
+        ]
+        return self.birds.parts[int(np.argmax(falls))]
+
     def pointing(self, j):
         """Return for every map of a feature whether its maximum is on the part, and any place."""
         hits, chances = [], []
@@ -128,8 +138,13 @@ def meaning(claims, j, seen):
         return {}
     variant, names = known.best[j, 0], known.birds.attribute_names
 
-    def recognises(what, name, auroc, second, weaker, hits, n_pictures, chance):
-        claims.say((what == "one thing:") == known.aligned[j], f"{what} {name}")
+    def recognises(what, name, auroc, second, weaker, most, part, hits, n_pictures, chance):
+        claims.say(what.endswith("one thing:") == known.aligned[j], f"{what} {name}")
+        tried = known.aligned[j] and known.has(j).any()
+        needed = known.most(j) if tried else known.part[j]
+        claims.say((most or known.part[j]) == needed, f"{name} falls most without the {needed}")
+        claims.say(what.startswith("goes with") == (most is not None), f"{what} {name}")
+        claims.say(part in (None, known.part[j]), f"{name} is of the {part}")
         for shown, value in ((name, auroc), (second, weaker)):
             claims.near(float(value), known.curves[j, names.index(shown)], f"{shown} {value}")
         claims.near(float(auroc), known.curves[j, variant], f"the best is {name}")
@@ -164,7 +179,15 @@ def overview_of_meanings(claims, rows):
     shown = {title: value for title, value in rows.items() if value}
     told = {
         name: next((value for title, value in shown.items() if title.startswith(name)), None)
-        for name in ("Variants found", "Background", "Own part", "Single", "Pointing", "Twins")
+        for name in (
+            "Names confirmed",
+            "Variants found",
+            "Background",
+            "Own part",
+            "Single",
+            "Pointing",
+            "Twins",
+        )
     }
     needed = int((~np.isnan(known.curves).all(axis=0)).sum())
     found = len(set(known.best[known.aligned, 0].tolist()))
@@ -183,6 +206,8 @@ def overview_of_meanings(claims, rows):
 
     seen = [j for j in np.flatnonzero(known.aligned) if known.has(j).any()]
     effects = [known.effect(j, "without")[:2] for j in seen]
+    sure = sum(known.most(j) == known.part[j] for j in seen)
+    row("Names confirmed", [sure, len(seen)] if seen else [np.nan], 0)
     row("Own part", np.mean(effects, axis=0) if effects else [np.nan, np.nan], 0.0101)
     row("Single", [known.deletion()], 0.0101)
     games = [known.pointing(j) for j in seen] if known.whole.maps is not None else []

@@ -7,7 +7,7 @@ from base64 import b64decode
 import numpy as np
 import torch
 
-from tests.qpopt_torch.report.claims import explained, measures
+from tests.qpopt_torch.report.claims import measured, measures
 from tests.qpopt_torch.report.claims.levels import (
     levels_counted,
     levels_table,
@@ -24,16 +24,7 @@ def overview(claims):
     served = truth.uses.sum(axis=0)
     per_class, single = truth.uses.sum(axis=1).mean(), int((served <= 1).sum())
     needed = served.mean() < 2 or single > len(served) / 5
-    of_model = measured(truth.uses.astype(float), truth.decided, truth.shown, truth.birds)
-    of_dense = {} if truth.dense is None else measured(*truth.seen_by_dense(), truth.birds)
-    if of_dense:
-        of_dense["Contrastiveness"] = measures.contrastiveness(truth.seen_by_dense()[2].features)
-    of_model["Contrastive pairs"] = explained.contrastive_pairs(truth.uses)
-    if truth.birds is not None:
-        known = truth.birds.attributes.astype(bool)
-        shown = truth.shown
-        of_model |= explained.local_alignment(shown.z, shown.y, known, truth.uses)
-    of_model |= asked(truth)
+    of_model, of_dense = measured.of_model(truth), measured.of_dense(truth)
     n_samples = len(truth.decided.y)
 
     def lede(n_classes, size, n_features, mean, lonely, of, recognised, n_decided, dense):
@@ -128,37 +119,6 @@ def overview(claims):
     for title, value in seen["figures"]:
         claims.near(numbers(value)[0], figures[title], f"{title} {value}", TENTH)
     solve_table(claims, seen)
-
-
-def measured(weights, decided, shown, birds=None):
-    """The metrics of a model by their titles."""
-    found = {
-        "Accuracy": measures.accuracy(decided.logits, decided.y),
-        "Class-Independence": measures.independence(shown.features, shown.y),
-        "Correlation": measures.correlation(shown.z),
-    }
-    if decided.maps is not None:
-        for title, even in (("SID@5", True), ("Diversity@5", False)):
-            found[title] = measures.diversity(decided.maps, decided.logits, weights, even=even)
-    if birds is not None:
-        attributes = birds.attributes
-        best = np.nanmax(measures.curves(decided.features, attributes[decided.y]), axis=1)
-        found["Part alignment"] = 100 * float((best >= 0.95).mean())
-        found["Feature alignment"] = measures.alignment(shown.features, attributes[shown.y])
-        found["Structural Grounding"] = measures.grounding(weights, attributes)
-    return found
-
-
-def asked(truth):
-    """The metrics that were asked for besides, by their titles."""
-    found, given = {}, truth.asked
-    if "masks" in given:
-        found |= explained.on_the_object(truth.decided, truth.uses, given["masks"])
-    if "similarity" in given:
-        found["Structural Grounding"] = measures.agreement(truth.uses, given["similarity"])
-    if "n_deletion" in given:
-        found["Deletion"] = explained.deletion(truth, given["n_deletion"])
-    return found
 
 
 def heat_levels(claims):

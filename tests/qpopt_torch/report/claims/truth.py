@@ -36,9 +36,11 @@ class Truth:
     """A sparse classifier, the samples that show it, and those that it decides on."""
 
     def __init__(self, sparse, loader, train_loader=None, dense=None, birds=None, **asked):
-        self.asked = asked  # masks, similarity, n_deletion: what the report was given besides
+        self.asked = asked  # attributes, masks, similarity, n_deletion: what it was given besides
         self.sparse, self.head = sparse.eval(), sparse.sparse_head
         self.dense, self.birds = dense, birds
+        known = asked.get("attributes", None if birds is None else birds.attributes)
+        self.attributes = None if known is None else np.asarray(known, dtype=float)
         self.decided = self._look(loader)
         self.shown = self.decided if train_loader is None else self._look(train_loader)
         self.from_training = train_loader is not None
