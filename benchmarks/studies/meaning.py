@@ -49,7 +49,7 @@ Figures = dict[str, float]
 
 ROWS: Mapping[str, tuple[str, int]] = {
     "accuracy": ("accuracy %", 1),
-    "aligned": ("aligned %", 0),
+    "part_alignment": ("aligned %", 0),
     "confirmed": ("confirmed %", 0),
     "found": ("variants found %", 0),
     "own_drop": ("own drop", 2),
