@@ -202,6 +202,19 @@ def test_real_birds(birds, reported, tmp_path, monkeypatch):
     assert qpopt_torch.load(tmp_path / "out", reported.network).predictor is not None
 
 
+def test_other_data(reported, tmp_path):
+    few = ("--epochs", 1, "--time-limit", 1, "--out", tmp_path / "new")
+    head, *lines = reported.run("10_other_data.py", *few).splitlines()
+    assert head.endswith("report")
+    rows = {line.split()[0]: line.split() for line in lines}
+    shown = {"texts": "asyncio", "table": "mean radius", "series": "bump first"}
+    assert rows.keys() == shown.keys()
+    for name, words in shown.items():
+        assert words in (tmp_path / "new" / f"{name}.html").read_text()
+    assert float(rows["table"][3]) > 80
+    assert int(rows["series"][1]) == 900
+
+
 LESS = {"EPOCHS": "2", "SPECIES, PICTURES": "4, 24", "SECONDS": "1"}
 
 

@@ -12,6 +12,7 @@ from qpopt.problem.solution import TracePoint
 class Phase(str, Enum):
     """What is going on."""
 
+    COMPILE = "compile"
     START = "start"
     SEARCH = "search"
     ENUMERATION = "enumeration"

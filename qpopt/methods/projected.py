@@ -148,7 +148,7 @@ def _check_demands(incumbent: Incumbent, options: ProjectedOptions) -> None:
     if instance.n_pairs and instance.n_classes > MOST_CLASSES:
         raise InvalidArgument(
             f"The method projected takes pairs = {instance.n_pairs}, a number, with up to "
-            f"{MOST_CLASSES} classes, not {instance.n_classes}; use compact, or name the pairs."
+            f"{MOST_CLASSES} classes, not {instance.n_classes}; use search, or name the pairs."
         )
     for name in ("checkpoint", "scheduler"):
         if instance.demands and getattr(options, name) is not None:

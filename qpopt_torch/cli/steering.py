@@ -52,6 +52,12 @@ def steer_command(
         float | None, typer.Option(min=0, help="Learning rate; found by trial without.")
     ] = None,
     bias: Annotated[str, typer.Option(help="locality, center, published or none.")] = "locality",
+    bias_scale: Annotated[
+        float | None, typer.Option(min=0, help="Weight of the bias; 0.316 without.")
+    ] = None,
+    redundancy: Annotated[
+        float | None, typer.Option(min=0, help="Weight of redundancy; 1 without.")
+    ] = None,
     time_limit: Annotated[float, typer.Option(min=0, help="Seconds for the solve.")] = TIME_LIMIT,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     model: common.OwnModel = None,
@@ -77,6 +83,9 @@ def steer_command(
         "required": [_class_and_feature(sparse, text, "--require") for text in require],
         "pairs": [_two_classes(sparse, text) for text in pair],
     }
+    weights = {"bias_scale": bias_scale, "redundancy": redundancy}
+    demanded = {name: given for name, given in demands.items() if given}
+    weighed = {name: given for name, given in weights.items() if given is not None}
     frozen = sparse.sparse_head.adapter is not None
     kind: TrainingKind = training or ("frozen" if frozen else "full")
     settings = settings_of(kind, epochs=epochs, lr=lr, seed=seed)
@@ -101,7 +110,7 @@ def steer_command(
         val_loader=test,
         statistics_loader=plain,
         training=settings,
-        prepare={"bias": bias, **{name: given for name, given in demands.items() if given}},
+        prepare={"bias": bias, **weighed, **demanded},
         solve={"time_limit": time_limit, "seed": seed},
         out=out,
         progress=not quiet,

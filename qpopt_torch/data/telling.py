@@ -77,7 +77,7 @@ class SolveLines:
     def __call__(self, event: Event) -> None:
         """Write how things stand, unless a line was written just now."""
         seconds = event.point.seconds
-        if event.phase is Phase.START and event.note:
+        if event.phase is Phase.COMPILE:
             logger.info("solving: %s", event.note)
         if seconds - self._last >= BETWEEN:
             self._last = seconds

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from qpopt import InvalidArgument
 from qpopt_torch.data.batches import batches
-from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import ModelError, shown
@@ -190,8 +189,6 @@ def gather(
     loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
     show = checked_show(to_image, show)
-    if show is None and isinstance(data, ImageFolder):
-        show = (data.mean.flatten().tolist(), data.std.flatten().tolist())
     if show is None:
         show = show_of(data)
     gathering = _Gathering(model, params or EvidenceParams(), show)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from qpopt_torch.data.image_folder import ImageFolder
 from qpopt_torch.data.inputs import Inputs, main_of, plain
 from qpopt_torch.data.own.table import Table
 from qpopt_torch.data.own.text import Texts
@@ -139,6 +140,8 @@ def to_image(
 
 def show_of(data: Any) -> Show | None:
     """Return how the samples of a data set are shown, if it is one that knows."""
+    if isinstance(data, ImageFolder):
+        return data.mean.flatten().tolist(), data.std.flatten().tolist()
     if isinstance(data, Table):
         return ToTable(data.columns, data.mean, data.std)
     return ToText(data.tokens) if isinstance(data, Texts) else None

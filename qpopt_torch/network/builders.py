@@ -180,7 +180,12 @@ def pretrained_model(name: str, n_classes: int) -> tuple[nn.Module, tuple[str, .
             trained = package.create_model(what, pretrained=True)
         else:
             trained = package.get_model(what, weights="DEFAULT")
-    except Exception as error:  # of the network, the package or its files
+    except OSError as error:
+        raise ModelError(
+            f"The weights of {name} cannot be fetched: {type(error).__name__}: {reason(error)}. "
+            "Without a connection, load them from a file (--weights)."
+        ) from error
+    except Exception as error:  # of the package, which has its own ways to say that it has none
         said = " ".join(str(error).split())[:200]
         raise ModelError(
             f"There are no weights for {name}: {type(error).__name__}: {said}."

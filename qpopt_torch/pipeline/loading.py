@@ -108,7 +108,10 @@ def load(
 def _built(config: Mapping[str, Any], folder: Path, n_classes: int) -> nn.Module:
     """Build the network as its file says, or say what to pass."""
     name = config.get("model", OWN)
-    advice = f"pass it, freshly built: qpopt_torch.load({str(folder)!r}, model)"
+    advice = (
+        f"pass it, freshly built: qpopt_torch.load({str(folder)!r}, model), or --model on the "
+        "command line"
+    )
     if name.startswith(OWN):
         raise ModelError(
             f"{folder} holds the weights of {config['architecture']}, {OWN}, but not how that is "

@@ -9,12 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from qpopt import Instance
 from qpopt.io import AnyPath
 from qpopt_torch.errors import ModelError, shown
 from qpopt_torch.metrics.evaluate import evaluate
 from qpopt_torch.pipeline.arguments import checked_options, checked_wishes
 from qpopt_torch.pipeline.sparsify import sparsify
 from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.statistics.collect import collect
 from qpopt_torch.training.settings import AdapterTraining, TrainingLike, training_settings
 
 
@@ -104,6 +106,16 @@ def steer(
     if out is not None:
         sparse.save(out)
     return sparse
+
+
+def made_instance(
+    model: SparseClassifier, loader: Iterable[Any], *, progress: bool = True
+) -> Instance:
+    """Return the instance of a sparse classifier: of its network as it is, with its counts."""
+    statistics = collect(
+        as_dense(model), loader, head=model.head, class_names=model.class_names, progress=progress
+    )
+    return statistics.instance(len(model.selection), _size(model))
 
 
 def _size(model: SparseClassifier) -> int:

@@ -290,8 +290,9 @@ class SparseClassifier(Calibrated, nn.Module):
     def studio(self, loader: Iterable[Any], **options: Any) -> Any:
         """Open the model on a local page where it can be steered, and solved again in a second.
 
-        Arguments are those of `qpopt_torch.studio.launch.open_studio`; `options` must hold
-        `instance`: the folder that `sparsify` filled, or the instance itself.
+        `loader` gives validation batches. `options` are further arguments of
+        `qpopt_torch.studio.launch.open_studio`: `train_loader`, on which adapters are trained, and
+        `instance`, the folder that `sparsify` filled, spare a pass over the data.
         """
         from qpopt_torch.studio.launch import open_studio
 

@@ -75,6 +75,10 @@ def as_command(base: Instance, demands: Sequence[Demand], places: Mapping[str, s
         if getattr(wishes, name) != getattr(base, name)
         for word in (option, str(getattr(wishes, name)))
     ]
+    if wishes.bias != 1.0:
+        words += ["--bias-scale", f"{10**-0.5 * wishes.bias:g}"]
+    if wishes.redundancy != 1.0:
+        words += ["--redundancy", f"{wishes.redundancy:g}"]
     for option, features in (("--exclude", wishes.exclude), ("--include", wishes.include)):
         words += [word for d in features for word in (option, str(d))]
     for option, pairs in (("--forbid", wishes.forbidden), ("--require", wishes.required)):

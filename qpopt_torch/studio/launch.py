@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,18 +18,23 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor
+from torch.utils.data import default_collate
 
 from qpopt import Instance, InvalidArgument
 from qpopt.io import AnyPath
+from qpopt_torch.data.own.text import Texts
 from qpopt_torch.errors import ModelError
+from qpopt_torch.evidence.showing import checked_show, show_of
+from qpopt_torch.evidence.weighing import require_sums
 from qpopt_torch.network.observation import hooked
 from qpopt_torch.pipeline.run_folder import INSTANCE
+from qpopt_torch.pipeline.steering import made_instance
 from qpopt_torch.report.html import described
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.storage import made_folder
 from qpopt_torch.studio.api import Studio, StudioParams
 from qpopt_torch.studio.demands import class_sets
-from qpopt_torch.studio.own_pictures import OwnPictures, Preprocess
+from qpopt_torch.studio.own_samples import OwnSamples, Preprocess, Tokenize
 from qpopt_torch.studio.pages import page
 from qpopt_torch.studio.server import application
 from qpopt_torch.studio.session import Session
@@ -42,7 +48,7 @@ logger = logging.getLogger("qpopt")
 
 @dataclass
 class Opened:
-    """A studio that runs.
+    """A studio that runs; a notebook shows a link to it.
 
     Parameters
     ----------
@@ -56,6 +62,9 @@ class Opened:
     studio: Studio
     _server: Any
     _thread: threading.Thread
+
+    def _repr_html_(self) -> str:
+        return f'The studio is open: <a href="{self.address}" target="_blank">{self.address}</a>'
 
     def close(self) -> None:
         """End the server and its processes."""
@@ -78,12 +87,13 @@ def open_studio(
     model: SparseClassifier,
     loader: Iterable[Any],
     *,
-    instance: Instance | AnyPath,
+    instance: Instance | AnyPath | None = None,
     train_loader: Iterable[Any] | None = None,
     folder: AnyPath | None = None,
     port: int = 0,
     browser: bool = True,
     preprocess: Preprocess | None = None,
+    tokenize: Tokenize | None = None,
     reading: Mapping[str, Any] | None = None,
     report: Mapping[str, Any] | None = None,
     places: Mapping[str, str | None] | None = None,
@@ -98,7 +108,8 @@ def open_studio(
     loader
         Validation batches: the report shows their decisions, and answers are measured on them.
     instance
-        The instance that the model was made of, or its file, or the folder that `sparsify` filled.
+        The instance that the model was made of, or its file, or the folder that `sparsify` filled;
+        without it, one more pass over the training batches makes one of the network as it is.
     train_loader
         Training batches, which adapters are trained on; those of `loader` without it, and then
         accuracies are too good.
@@ -110,6 +121,9 @@ def open_studio(
         Whether to open a browser.
     preprocess
         Makes an input of a PIL image, for pictures of one's own; that of the model without it.
+    tokenize
+        Makes a batch of a text, for texts of one's own, with any label, as the loader gives it;
+        without it, texts are read as the `Texts` of `loader` are.
     reading
         Further arguments of `gather`, such as `to_image` and `class_names`.
     report
@@ -122,6 +136,9 @@ def open_studio(
     for needed in ("starlette", "uvicorn"):
         if find_spec(needed) is None:
             raise InvalidArgument(f"The studio needs {needed}: pip install 'qpopt[studio]'.")
+    require_sums(model.sparse_head)
+    if instance is None:
+        instance = made_instance(model, loader if train_loader is None else train_loader)
     base = _instance(instance, model)
     place = made_folder(mkdtemp(prefix="qpopt-studio-") if folder is None else folder)
     given = {"progress": True, **(reading or {})}
@@ -143,14 +160,17 @@ def open_studio(
     session = Session(base, _first(model, base), place)
     studio = Studio(model, session, cached, places=places or {}, params=params or StudioParams())
     names = {int(d): name for d, name in zip(model.selection, gallery.names.features, strict=True)}
-    html = page(found.values, base, names)
-    own = preprocess or getattr(model, "preprocess", None)
-    shown = {"grid": found.values["data"]["grid"], "to_image": given.get("to_image")}
-    pictures = OwnPictures(model, gallery, own, **shown)
-    return _served(studio, html, pictures, port, browser)
+    data = getattr(loader, "dataset", None)
+    own = preprocess or (model.preprocess if model.record.preprocessing is not None else None)
+    words = tokenize or (partial(as_batch, data) if isinstance(data, Texts) else None)
+    shown = {"grid": found.values["data"]["grid"], "tokenize": words}
+    show = checked_show(given.get("to_image"), given.get("show")) or show_of(data)
+    samples = OwnSamples(model, gallery, own, show=show, **shown)
+    html = page(found.values, base, names, texts=own is None and words is not None)
+    return _served(studio, html, samples, port, browser)
 
 
-def _served(studio: Studio, html: str, pictures: OwnPictures, port: int, browser: bool) -> Opened:
+def _served(studio: Studio, html: str, own: OwnSamples, port: int, browser: bool) -> Opened:
     import uvicorn
 
     listening = socket.socket()
@@ -164,7 +184,7 @@ def _served(studio: Studio, html: str, pictures: OwnPictures, port: int, browser
         raise InvalidArgument(f"Port {port} cannot be used: {error}.") from error
     number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     hosts = {f"{HOST}:{number}", f"localhost:{number}"}
-    made = application(studio, html, pictures, token=token, hosts=hosts)
+    made = application(studio, html, own, token=token, hosts=hosts)
     config = uvicorn.Config(
         made, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1
     )
@@ -176,6 +196,11 @@ def _served(studio: Studio, html: str, pictures: OwnPictures, port: int, browser
     if browser:
         webbrowser.open(address)
     return Opened(address, studio, server, thread)
+
+
+def as_batch(like: Texts, text: str) -> Any:
+    """Return a text as a batch of its own, with the words and the length of a data set."""
+    return default_collate([Texts([text], [0], like=like)[0]])
 
 
 def _instance(given: Instance | AnyPath, model: SparseClassifier) -> Instance:

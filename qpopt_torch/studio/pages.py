@@ -12,7 +12,9 @@ from qpopt_torch.report.rendering import Addition, rendered
 SCRIPTS = ("link", "charts", "steer", "compare", "own")
 
 
-def page(values: Mapping[str, Any], base: Instance, names: Mapping[int, str]) -> str:
+def page(
+    values: Mapping[str, Any], base: Instance, names: Mapping[int, str], *, texts: bool = False
+) -> str:
     """Return the page.
 
     Parameters
@@ -23,6 +25,8 @@ def page(values: Mapping[str, Any], base: Instance, names: Mapping[int, str]) ->
         The instance of the model.
     names
         Names of features that are not called by their number.
+    texts
+        Whether what a person gives it is a text, not a picture.
     """
     folder = files("qpopt_torch.studio") / "page"
 
@@ -30,7 +34,7 @@ def page(values: Mapping[str, Any], base: Instance, names: Mapping[int, str]) ->
         return (folder / name).read_text(encoding="utf-8")
 
     addition = Addition(
-        {"steer": "Steer", "compare": "Compare", "own": "Own picture"},
+        {"steer": "Steer", "compare": "Compare", "own": "Own text" if texts else "Own picture"},
         asset("studio.css"),
         "\n".join(asset(f"{name}.js") for name in SCRIPTS),
     )
@@ -39,6 +43,7 @@ def page(values: Mapping[str, Any], base: Instance, names: Mapping[int, str]) ->
         "n_features": base.n_features,
         "n_select": base.n_select,
         "n_per_class": base.n_per_class,
+        "texts": texts,
         "names": {str(d): name for d, name in names.items()},
     }
     return rendered({**values, "data": data}, addition)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from qpopt import QpoptError
 from qpopt_torch.studio.api import Studio
-from qpopt_torch.studio.own_pictures import OwnPictures
+from qpopt_torch.studio.own_samples import OwnSamples
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -44,7 +44,7 @@ Answer = Callable[["Request"], Awaitable["Response"]]
 
 
 def application(
-    studio: Studio, page: str, pictures: OwnPictures, *, token: str, hosts: set[str]
+    studio: Studio, page: str, own: OwnSamples, *, token: str, hosts: set[str]
 ) -> Starlette:
     """Return the application of a studio.
 
@@ -54,8 +54,8 @@ def application(
         Answers.
     page
         The page.
-    pictures
-        Decides on pictures that are dropped on the page.
+    own
+        Decides on pictures and texts that a person gives.
     token
         Stands in every address; without it nothing is found.
     hosts
@@ -115,7 +115,11 @@ def application(
 
     async def picture(request: Request) -> Response:
         body = await _body(request, MOST_UPLOAD)
-        return JSONResponse(await to_thread(pictures.decide, body))
+        return JSONResponse(await to_thread(own.decide, body))
+
+    async def text(request: Request) -> Response:
+        given = _json(await _body(request, MOST_JSON))
+        return JSONResponse(await to_thread(own.decide_text, given))
 
     routes = [
         Route("/{token}/", guarded(show)),
@@ -125,6 +129,7 @@ def application(
         Route("/{token}/export/{kind}", guarded(export)),
         Route("/{token}/act", guarded(act), methods=["POST"]),
         Route("/{token}/picture", guarded(picture), methods=["POST"]),
+        Route("/{token}/text", guarded(text), methods=["POST"]),
     ]
     return Starlette(routes=routes)
 

@@ -15,7 +15,7 @@ from qpopt_torch.studio.demands import NAME_LENGTH, Demand, Wishes, names_of
 from qpopt_torch.studio.state import State, difference
 
 FILE, STATES = "studio.json", "states"
-MOST_DEMANDS, MOST_STATES, MOST_PAST = 200, 200, 50
+MOST_DEMANDS, MOST_STATES, MOST_PAST, MOST_LISTS = 200, 200, 50, 50
 
 
 class Session:
@@ -49,6 +49,7 @@ class Session:
         self.running = ""
         self.demands: tuple[Demand, ...] = ()
         self.past: list[tuple[Demand, ...]] = []
+        self.lists: dict[str, tuple[Demand, ...]] = {}
         self.states: dict[int, State] = {first.number: first}
         self.current = first.number
         made_folder(folder / STATES)
@@ -93,10 +94,27 @@ class Session:
     def call(self, number: Any, name: Any) -> None:
         """Name a state."""
         with self.lock:
-            state = self.state(number)
-            if not isinstance(name, str) or not name.strip():
-                raise ModelError("A state needs a name that is not empty.")
-            self._put(state.with_(name=" ".join(name.split())[:NAME_LENGTH]))
+            self._put(self.state(number).with_(name=_named("A state", name)))
+
+    def keep(self, name: Any) -> None:
+        """Keep the demands as they are under a name, in place of what had it."""
+        with self.lock:
+            called, before = _named("A list of demands", name), self.lists
+            if len(before) >= MOST_LISTS and called not in before:
+                raise ModelError(f"There are {MOST_LISTS} lists of demands; forget some first.")
+            self._list({**before, called: self.demands})
+
+    def take(self, name: Any) -> None:
+        """Demand what is kept under a name, in place of what is demanded."""
+        with self.lock:
+            if not isinstance(name, str) or name not in self.lists:
+                raise ModelError(f"There is no list of demands {name!r}.")
+            self._set(self.lists[name])
+
+    def forget(self, name: Any) -> None:
+        """Forget what is kept under a name."""
+        with self.lock:
+            self._list({key: one for key, one in self.lists.items() if key != name})
 
     def begin(self) -> State:
         """Make a state of the demands as they are, to be filled by the solver."""
@@ -149,6 +167,7 @@ class Session:
                 "running": self.running,
                 "demands": [demand.to_dict() for demand in self.demands],
                 "undoable": len(self.past),
+                "lists": {name: len(listed) for name, listed in self.lists.items()},
                 "names": {str(d): name for d, name in names_of(self.demands).items()},
                 "states": [state.to_dict() for state in self.states.values()],
                 "current": self.current,
@@ -176,6 +195,14 @@ class Session:
             self.past, self.demands = before
             raise
 
+    def _list(self, lists: dict[str, tuple[Demand, ...]]) -> None:
+        before, self.lists = self.lists, lists
+        try:
+            self._keep()
+        except InvalidFile:
+            self.lists = before
+            raise
+
     def _put(self, state: State) -> None:
         """Write one state; each has a file of its own, so that little is written at a time."""
         self.states[state.number] = state
@@ -194,6 +221,9 @@ class Session:
             "fingerprint": self.base.fingerprint,
             "demands": [demand.to_dict() for demand in self.demands],
             "past": [[demand.to_dict() for demand in one] for one in self.past],
+            "lists": {
+                name: [demand.to_dict() for demand in one] for name, one in self.lists.items()
+            },
             "current": self.current,
         }
         save_json(self.folder / FILE, "studio", record)
@@ -211,6 +241,10 @@ class Session:
                     f"{self.folder / FILE} is the session of another instance; pass another folder."
                 )
             self.demands, self.past = listed(record["demands"]), [*map(listed, record["past"])]
+            self.lists = {
+                _named("A list", name): listed(one)
+                for name, one in dict(record.get("lists", {})).items()
+            }
             self.current = int(record["current"])
         for path in sorted((self.folder / STATES).glob("*.json")):
             with opened_json(path, "studio-state") as record:
@@ -221,6 +255,13 @@ class Session:
             self.states[first.number] = first
         if self.current not in self.states:
             self.current = first.number
+
+
+def _named(what: str, name: Any) -> str:
+    """Return a name on one line, if it is one."""
+    if not isinstance(name, str) or not name.strip():
+        raise ModelError(f"{what} needs a name that is not empty.")
+    return " ".join(name.split())[:NAME_LENGTH]
 
 
 def _is_place(place: Any, end: int) -> bool:

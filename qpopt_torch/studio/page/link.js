@@ -57,7 +57,7 @@ function follow() {
   source.addEventListener("error", () => {
     lost.hidden = false;
     // A server that is gone for good closes the stream; the browser tries again by itself otherwise.
-    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000);
+    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 1000);
   });
 }
 document.body.append(toast, lost);

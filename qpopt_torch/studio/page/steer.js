@@ -17,14 +17,19 @@ const featurePicker = (label) => {
 const press = (text, click, kind) => h("button", { type: "button", class: kind || null, on: { click } }, text);
 const field = (title, ...children) => h("fieldset", { class: "field" }, h("legend", null, title), h("div", { class: "row" }, children));
 
-function numberField(label, kind, step, first) {
-  const input = h("input", { type: "number", step, min: kind === "n_select" || kind === "n_per_class" ? 1 : 0, value: first });
-  input.addEventListener("change", () => { if (input.value !== "") demand(kind, { value: Number(input.value) }); });
+// A number that can be moved or typed; the slider ends where few go, the field does not.
+function numberField(label, kind, [least, most, step], first) {
+  const input = h("input", { type: "number", step: "any", min: least, value: first });
+  const slider = h("input", { type: "range", min: least, max: Math.max(most, first), step, value: first, "aria-label": `${label}, slider` });
+  const wish = (value) => { if (value !== "") demand(kind, { value: Number(value) }); };
+  slider.addEventListener("input", () => { input.value = slider.value; });
+  slider.addEventListener("change", () => wish(slider.value));
+  input.addEventListener("change", () => wish(input.value));
   listeners.add(() => {
     const wanted = live.demands.find((one) => one.kind === kind);
-    if (document.activeElement !== input) input.value = wanted ? wanted.value : first;
+    for (const one of [input, slider]) if (document.activeElement !== one) one.value = wanted ? wanted.value : first;
   });
-  return h("label", null, label, input);
+  return h("div", { class: "number-field" }, h("label", null, label, input), slider);
 }
 
 function demandForms() {
@@ -42,8 +47,8 @@ function demandForms() {
     field("A feature", namedLabel, press("Exclude", about("exclude")), press("Require", about("require")), h("label", null, "Name", name), press("Rename", about("rename", () => ({ name: name.value })))),
     field("A feature of a class", ofClassLabel, servingLabel, press("Forbid", between("forbid")), press("Give", between("assign"))),
     field("Two classes", firstLabel, secondLabel, press("Differ in one feature", () => demand("pair", { of: Number(first.value), other: Number(second.value) }))),
-    field("Numbers", numberField("Features", "n_select", 1, STUDIO.n_select), numberField("Features per class", "n_per_class", 1, STUDIO.n_per_class),
-      numberField("Weight of the bias", "bias", "any", 1), numberField("Weight of redundancy", "redundancy", "any", 1)),
+    field("Numbers", numberField("Features", "n_select", [1, Math.min(STUDIO.n_features, 3 * STUDIO.n_select), 1], STUDIO.n_select), numberField("Features per class", "n_per_class", [1, 3 * STUDIO.n_per_class, 1], STUDIO.n_per_class),
+      numberField("Weight of the bias", "bias", [0, 4, 0.1], 1), numberField("Weight of redundancy", "redundancy", [0, 4, 0.1], 1)),
   ];
 }
 
@@ -56,6 +61,17 @@ function demandList() {
     blamed.has(place) ? h("span", { class: "wrong" }, " excludes the others that are marked") : null,
     h("button", { type: "button", class: "bare", "aria-label": "Take this demand away", on: { click: () => act("drop", { place }) } }, "×")));
   return rows.length ? h("ul", { class: "demands" }, rows) : h("p", { class: "note" }, "Nothing is demanded yet. Features and classes have buttons on their own pages, too.");
+}
+
+// Lists of demands that are kept under a name.
+function keptLists() {
+  const names = Object.keys(live.lists);
+  const keep = press("Keep under a name", () => { const name = prompt("A name for these demands", stateOf(live.current).name); if (name) act("keep", { name }); });
+  keep.disabled = !live.demands.length;
+  return [h("div", { class: "row actions" }, keep),
+    names.length ? h("ul", { class: "demands" }, names.map((name) => h("li", null, h("span", null, name, h("span", { class: "note" }, ` ${plural(live.lists[name], "demand")}`)),
+      h("div", { class: "row" }, press("Demand these", () => act("take", { name }))),
+      h("button", { type: "button", class: "bare", "aria-label": `Forget ${name}`, on: { click: () => act("forget", { name }) } }, "×")))) : null];
 }
 
 function answerView(state, before) {
@@ -90,6 +106,7 @@ const enumerated = (items, most = 12) => (items.length ? [items.slice(0, most).m
 function changeList(before, after) {
   const { added, removed, classes } = setDifference(before, after);
   const both = before.accuracy && after.accuracy;
+  const moved = both ? after.accuracy.right.map((right, c) => [right - before.accuracy.right[c], c]).filter(([change]) => change).sort((a, b) => a[0] - b[0] || a[1] - b[1]) : [];
   const losers = both ? after.accuracy.right.map((right, c) => [right - before.accuracy.right[c], c]).filter(([change]) => change < 0).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 6) : [];
   const row = (name, ...value) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value));
   return [
@@ -104,6 +121,7 @@ function changeList(before, after) {
     losers.length ? [h("h3", null, "Classes that lose most"), h("table", { class: "plain" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col", class: "number" }, "Before"), h("th", { scope: "col", class: "number" }, "After"))),
       h("tbody", null, losers.map(([, c]) => h("tr", null, h("th", { scope: "row" }, classLink(c)),
         h("td", { class: "number" }, `${before.accuracy.right[c]} of ${before.accuracy.total[c]}`), h("td", { class: "number" }, `${after.accuracy.right[c]} of ${after.accuracy.total[c]}`)))))] : null,
+    moved.length ? h("details", null, h("summary", null, `Accuracy class by class: ${moved.length} of ${after.sets.length} changed`), h("ul", { class: "changed" }, moved.map(([change, c]) => h("li", null, classLink(c), `: ${points(change / Math.max(1, after.accuracy.total[c]))}, ${before.accuracy.right[c]} to ${after.accuracy.right[c]} of ${after.accuracy.total[c]}`)))) : null,
   ];
 }
 
@@ -138,7 +156,7 @@ function exportSection() {
 
 function steerView() {
   const running = h("span", { class: "note", role: "status" });
-  const list = h("div"), answer = h("div"), states = h("div"), exported = exportSection();
+  const list = h("div"), lists = h("div"), answer = h("div"), states = h("div"), exported = exportSection();
   const undo = press("Undo", () => act("undo")), stop = press("Stop", () => act("cancel"));
   const solve = press("Solve", () => act("solve"), "primary");
   solve.title = "or press S";
@@ -154,6 +172,7 @@ function steerView() {
     undo.disabled = !live.undoable;
     stop.hidden = !live.running && Boolean(state.ended);
     list.replaceChildren(demandList());
+    lists.replaceChildren(...keptLists().filter(Boolean));
     answer.replaceChildren(h("h3", null, state.name), ...answerView(state, stateOf(0)).flat(Infinity).filter((node) => node instanceof Node));
     states.replaceChildren(stateList());
     takeAll(answer);
@@ -163,8 +182,8 @@ function steerView() {
   return [h("h2", { tabindex: -1 }, "Steer"),
     h("p", { class: "lede" }, "Say what is wrong with the model, solve again, and see what it costs."),
     h("div", { class: "steer" },
-      h("div", null, h("h3", null, "Demands"), list, h("div", { class: "row actions" }, solve, undo, stop, running), h("h3", null, "Demand more"), demandForms()),
-      h("div", null, answer, h("h3", null, "States"), states, h("div", { class: "row" }, compareButton, exportButton), exported))];
+      h("div", null, h("h3", null, "Demands"), list, h("div", { class: "row actions" }, solve, undo, stop, running), lists, h("h3", null, "Demand more"), demandForms()),
+      h("div", null, answer, h("h3", null, "States"), states, h("div", { class: "row actions" }, compareButton, exportButton), exported))];
 }
 extraViews.steer = steerView;
 
@@ -183,7 +202,14 @@ document.addEventListener("shown", ({ detail: [name, text] }) => {
       press("Rename", () => { const name = prompt("A new name", knownAs(d)); if (name !== null) said(demand("rename", { feature: d, name })); })));
   }
   if (name === "class" && DATA.classes[place]) {
-    heading.after(h("div", { class: "row steering" }, DATA.assignment[place].map((j) => press(`Forbid ${featureName(j)}`, () => said(demand("forbid", { feature: DATA.features[j].index, of: place }))))));
+    const wish = (kind, j) => () => said(demand(kind, { feature: DATA.features[j].index, of: place }));
+    const lede = heading.parentElement.querySelector(".lede") || heading;
+    lede.after(h("ul", { class: "demands steering" }, DATA.assignment[place].map((j) => h("li", null, h("span", null, featureLink(j)),
+      h("div", { class: "row" }, press("Forbid", wish("forbid", j)), press("Require", wish("assign", j)))))));
+  }
+  if (name === "contrast" && heading) {
+    const [first, second] = ["first", "second"].map((which) => document.getElementById(`contrast-${which}`));
+    if (first && first.value !== second.value) document.querySelector("#panel-contrast .controls").after(h("div", { class: "row steering" }, press("They should differ in one feature", () => said(demand("pair", { of: Number(first.value), other: Number(second.value) })))));
   }
   takeAll(document.getElementById("main"));
 });

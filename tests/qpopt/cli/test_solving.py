@@ -103,6 +103,18 @@ def test_sigterm_ends_a_solve_like_ctrl_c(capsys, tmp_path, monkeypatch, toy, to
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_idealised_pairs(capsys, tmp_path, toy):
+    path, named, number = (tmp_path / f"{name}.npz" for name in ("i", "named", "number"))
+    toy.save(path)
+    run(capsys, "demand", path, named, "--demand", "pairs=[[0,1]]")
+    run(capsys, "demand", named, number, "--demand", "pairs=1")
+    out = tmp_path / "solution.json"
+    assert run(capsys, "solve", named, "--idealise", "--time-limit", "5", "--out", out)[0] == 0
+    assert run(capsys, "verify", number, out)[0] == 0
+    code, _, err = run(capsys, "solve", path, "--idealise")
+    assert (code, "it has none" in err) == (2, True)
+
+
 def test_demands(capsys, tmp_path, toy):
     path, wished = tmp_path / "i.npz", tmp_path / "wished.npz"
     toy.save(path)

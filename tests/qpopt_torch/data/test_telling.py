@@ -117,6 +117,6 @@ def test_whoever_trains_without_sparsify_is_told_too(capsys, monkeypatch):
 def test_what_compiling_takes_is_said_before_it_begins(caplog):
     solve = telling.solve_progress(True)
     with caplog.at_level(logging.INFO, "qpopt"):
-        solve(Event(Phase.START, TracePoint(0.0, None, None), "getting ready"))
-        solve(Event(Phase.START, TracePoint(0.0, None, None)))
+        solve(Event(Phase.COMPILE, TracePoint(0.0, None, None), "getting ready"))
+        solve(Event(Phase.START, TracePoint(0.0, None, None), "64 features"))
     assert [record.getMessage() for record in caplog.records] == ["solving: getting ready"]

@@ -1,4 +1,6 @@
 import sys
+from types import SimpleNamespace
+from urllib.error import URLError
 
 import pytest
 import safetensors.torch
@@ -6,6 +8,7 @@ import torch
 
 from qpopt import InvalidFile
 from qpopt_torch import ModelError
+from qpopt_torch.network import builders
 from qpopt_torch.network.builders import build, load_weights
 from tests.qpopt_torch.small import cnn, mlp
 
@@ -79,3 +82,21 @@ def test_a_module_in_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "my_networks.py").write_text(f"from {HERE} import mlp as network")
     monkeypatch.chdir(tmp_path)
     assert build("my_networks:network", 3)[2].out_features == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (URLError("Name or service not known"), "cannot be fetched: URLError: .*--weights"),
+        (RuntimeError("no pretrained weights"), "There are no weights for timm:resnet18"),
+    ],
+)
+def test_weights_that_do_not_come(monkeypatch, error, message):
+    def create_model(name, *, pretrained):
+        raise error
+
+    package = SimpleNamespace(create_model=create_model)
+    monkeypatch.setattr(builders, "build", lambda name, n_classes: mlp())
+    monkeypatch.setattr(builders, "import_module", lambda name: package)
+    with pytest.raises(ModelError, match=message):
+        builders.pretrained_model("timm:resnet18", 3)

@@ -5,7 +5,8 @@ import pytest
 
 import qpopt_torch
 from qpopt import Instance
-from qpopt_torch import sparsify
+from qpopt_torch import collect, sparsify
+from qpopt_torch.pipeline.steering import made_instance
 from tests.qpopt_torch.readable import small_loader, small_network, small_sparse
 
 
@@ -48,3 +49,11 @@ def test_the_bias_has_the_scale_that_was_asked_for(tmp_path, scale):
     instance = Instance.load(tmp_path / "instance.npz")
     assert np.abs(instance.b).max() == pytest.approx(scale)
     assert instance.provenance["bias"] == "center"
+
+
+def test_an_instance_is_made_anew_where_none_was_kept():
+    made = steered(None)
+    instance = made_instance(made, small_loader(), progress=False)
+    known = collect(small_network(), small_loader(), progress=False).instance(5, 2)
+    np.testing.assert_allclose(instance.A, known.A, atol=1e-5)
+    assert (instance.n_select, instance.n_per_class) == (5, 2)

@@ -57,6 +57,68 @@ def test_find_a_feature_exclude_it_solve_compare_undo_and_take_it_along(tab, ope
     assert [one.kind for one in opened.studio.session.demands] == ["rename"]
 
 
+def test_what_is_wrong_can_be_said_where_it_is_seen(tab, opened):
+    session = opened.studio.session
+    session.back(0)
+    own = session.state(0).sets[2][0]
+    page = tab("class/2")
+    page.get_by_role("button", name="Forbid").first.click()
+    page.get_by_text("among the demands").wait_for()
+    page.goto(f"{opened.address}#/contrast/0/3")
+    page.get_by_role("button", name="They should differ in one feature").click()
+    page.get_by_role("tab", name="Steer").click()
+    steering = page.get_by_role("tabpanel", name="Steer")
+    steering.locator("li", has_text="differ in one feature").wait_for()
+    slider = page.get_by_label("Weight of redundancy, slider")
+    slider.evaluate("node => { node.value = 2; node.dispatchEvent(new Event('change')); }")
+    page.get_by_text("Weight of redundancy × 2").wait_for()
+    page.get_by_role("button", name="Keep under a name").click()  # the dialog says "red eye"
+    page.get_by_role("button", name="Demand these").wait_for()
+    assert {one.kind: one.to_dict() for one in session.lists["red eye"]} == {
+        "forbid": {"kind": "forbid", "feature": own, "of": 2},
+        "pair": {"kind": "pair", "of": 0, "other": 3},
+        "redundancy": {"kind": "redundancy", "value": 2},
+    }
+    page.get_by_label("Forget red eye").click()
+    page.get_by_role("button", name="Demand these").wait_for(state="detached")
+    session.back(0)
+
+
+def test_demands_that_exclude_one_another_are_marked(tab, opened):
+    session = opened.studio.session
+    session.back(0)
+    for kind in ("exclude", "require"):
+        session.add({"kind": kind, "feature": 4})
+    session.add({"kind": "bias", "value": 1.5})
+    page = tab("steer")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.get_by_text("No answer.").wait_for()
+    assert page.locator(".demands .blamed").count() == 2
+    session.back(0)
+
+
+def test_a_page_that_is_reloaded_in_the_middle_of_a_solve_shows_its_answer(tab, opened):
+    opened.studio.session.back(0)
+    page = tab("steer")
+    page.get_by_role("button", name="Undo").wait_for()
+    with page.expect_response("**/act"):
+        page.get_by_role("button", name="Solve", exact=True).click()
+    assert opened.studio.session.running
+    page.reload()
+    page.get_by_text("What changed from “The model”").wait_for()
+
+
+def test_events_that_end_are_asked_for_again(tab, opened):
+    page = tab("steer")
+    page.get_by_role("button", name="Undo").wait_for()
+    page.route("**/events", lambda route: route.abort())
+    page.reload()
+    page.get_by_text("The connection is lost").wait_for()
+    page.unroute("**/events")
+    page.get_by_text("The connection is lost").wait_for(state="hidden")
+    page.get_by_role("button", name="Undo").wait_for()
+
+
 def test_names_are_text_and_a_wrong_one_is_said(tab):
     page = tab("steer")
     page.get_by_label("First class").select_option(label=NAMES[2])

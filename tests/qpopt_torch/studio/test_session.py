@@ -85,6 +85,8 @@ def test_who_waits_is_told(base, tmp_path):
         lambda record: record.update(demands=[{"kind": "exclude", "feature": 99}]),
         lambda record: record.pop("past"),
         lambda record: record.update(current="first"),
+        lambda record: record.update(lists=[1]),
+        lambda record: record.update(lists={" ": []}),
     ],
 )
 def test_a_changed_session_is_refused(base, tmp_path, edit):
@@ -157,3 +159,22 @@ def test_differences_are_named():
         "worst": [{"class": 1, "before": 4, "after": 1, "total": 5}],
     }
     assert difference(FIRST, after)["accuracy"] is None
+
+
+def test_lists_of_demands_are_kept_under_names(base, tmp_path):
+    session = Session(base, FIRST, tmp_path)
+    session.add(EXCLUDE)
+    session.keep("  no   seven ")
+    session.drop(0)
+    session.keep("nothing")
+    again = Session(base, FIRST, tmp_path)
+    assert again.snapshot()["lists"] == {"no seven": 1, "nothing": 0}
+    again.take("no seven")
+    assert [one.to_dict() for one in again.demands] == [EXCLUDE]
+    again.undo()
+    assert again.demands == ()
+    again.forget("no seven")
+    for wish in (lambda: again.take("no seven"), lambda: again.take(7), lambda: again.keep(" ")):
+        with pytest.raises(ModelError):
+            wish()
+    assert list(Session(base, FIRST, tmp_path).lists) == ["nothing"]
