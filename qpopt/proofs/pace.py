@@ -47,7 +47,7 @@ class Pace:
         self.stage: Stage | None = None
         self._estimates: list[float] = []
         self._stage_ends = inf
-        self._step = 0.0
+        self._step, self._step_of = 0.0, 1
         self._proof: float | None = None
         self._proven_at = -inf
 
@@ -72,9 +72,13 @@ class Pace:
         """Let all features come next."""
         self._stages.clear()
 
-    def stepped(self, seconds: float, steps: int) -> None:
-        """Take note of how long so many steps have taken."""
-        self._step = seconds / steps
+    def stepped(self, seconds: float, steps: int, n_free: int) -> None:
+        """Take note of how long so many steps have taken with so many features."""
+        self._step, self._step_of = seconds / steps, n_free
+
+    def step(self, n_free: int) -> float:
+        """Return about how many seconds a step takes with so many features."""
+        return float(self._step * (n_free / self._step_of) ** COST)
 
     def proven(self, seconds: float, clock: Clock) -> None:
         """Take note of how long a proof has taken that ends now."""
@@ -92,22 +96,18 @@ class Pace:
         still = self._params.standstill.ends(self._estimates[self.stage.rounds - 1 :])
         return still or clock.seconds >= self._stage_ends
 
-    def too_late(self, clock: Clock, growth: float) -> bool:
-        """Tell whether the time left is needed to come to so many times more features."""
-        if clock.remaining is None:
-            return False
+    def too_late(self, clock: Clock, n_free: int) -> bool:
+        """Tell whether the time left is needed to come to all of so many features."""
         params = self._params
         steps = params.semidefinite.steps_to_settle + params.least_steps + STEPS_OF_A_PROOF
-        return bool(clock.remaining < steps * self._step * growth**COST)
+        return clock.remaining is not None and clock.remaining < steps * self.step(n_free)
 
-    def time_to_end(self, clock: Clock, *, round_: bool = False) -> bool:
+    def time_to_end(self, clock: Clock, n_free: int, *, round_: bool = False) -> bool:
         """Tell whether the time left is needed for a last proof, or leaves none for a round."""
-        remaining = clock.remaining
-        if remaining is None:
-            return False
-        proof = STEPS_OF_A_PROOF * self._step if self._proof is None else self._proof
+        remaining, step = clock.remaining, self.step(n_free)
+        proof = STEPS_OF_A_PROOF * step if self._proof is None else self._proof
         steps = STEPS_OF_A_ROUND if round_ else 0.5
-        return bool(remaining <= CAUTION * (proof + steps * self._step))
+        return remaining is not None and remaining <= CAUTION * (proof + steps * step)
 
     def proof_is_due(self, clock: Clock) -> bool:
         """Tell whether proofs have taken little enough of the time for another one."""

@@ -115,12 +115,10 @@ class RootBound:
             return
         current, pace = self._current(clock), self._pace
         whole = current.sub.n_free == self.sub.n_free
-        steps, began = (
-            pace.steps_per_round(current.sub.n_classes, current.sub.n_free),
-            clock.seconds,
-        )
-        current.round(steps, lambda: clock.over or (whole and pace.time_to_end(clock)))
-        pace.stepped(clock.seconds - began, steps)
+        n, began = current.sub.n_free, clock.seconds
+        steps = pace.steps_per_round(current.sub.n_classes, n)
+        current.round(steps, lambda: clock.over or (whole and pace.time_to_end(clock, n)))
+        pace.stepped(clock.seconds - began, steps, n)
         if not whole:
             if self._stage_is_over(clock):
                 self._grow(clock)
@@ -134,7 +132,7 @@ class RootBound:
     def time_to_end(self, clock: Clock) -> bool:
         """Tell whether all that the time left is good for is `finish`."""
         whole = self.iterate is not None
-        return clock.over or (whole and self._pace.time_to_end(clock, round_=True))
+        return clock.over or (whole and self._pace.time_to_end(clock, self.sub.n_free, round_=True))
 
     def finish(self, clock: Clock = ENDLESS) -> None:
         """Prove what the present iterate gives, however little it is.
@@ -217,7 +215,7 @@ class RootBound:
     def _stage_is_over(self, clock: Clock) -> bool:
         """Tell whether it is time for more features; after the least rounds cuts come in."""
         current = self._current()
-        if self._pace.too_late(clock, self.sub.n_free / current.sub.n_free):
+        if self._pace.too_late(clock, self.sub.n_free):
             return True
         if not self._pace.settled(current.estimate()):
             return False
@@ -227,7 +225,7 @@ class RootBound:
     def _grow(self, clock: Clock) -> None:
         current, pace = self._current(), self._pace
         free = self.sub.free
-        if pace.too_late(clock, self.sub.n_free / current.sub.n_free):
+        if pace.too_late(clock, self.sub.n_free):
             pace.skip_stages()
         if (stage := pace.next_stage(clock)) is not None:
             costs = current.reduced_costs(self.sub)

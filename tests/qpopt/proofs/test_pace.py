@@ -44,14 +44,14 @@ def test_proofs_take_a_tenth_of_the_time():
 def test_time_is_kept_for_the_last_proof(timed, round_, needed):
     """Steps of half a second; a proof counts as three of them until one has been timed."""
     root, clock = pace(), Stopped()
-    root.stepped(5.0, 10)
+    root.stepped(5.0, 10, 100)
     if timed:
         root.proven(timed, clock)
     clock.seconds = 100.0 - needed - 1e-6
-    assert not root.time_to_end(clock, round_=round_)
+    assert not root.time_to_end(clock, 100, round_=round_)
     clock.seconds += 2e-6
-    assert root.time_to_end(clock, round_=round_)
-    assert not root.time_to_end(Stopped(limit=None), round_=round_)
+    assert root.time_to_end(clock, 100, round_=round_)
+    assert not root.time_to_end(Stopped(limit=None), 100, round_=round_)
 
 
 def test_sets_that_would_hold_most_features_are_left_out():
@@ -83,9 +83,9 @@ def test_a_stage_that_stands_still_is_over():
 
 def test_what_more_features_take_grows_faster_than_they_do():
     root, clock = pace(), Stopped()
-    root.stepped(0.1, 10)  # 16 of them, 2^2.2 = 4.595 times as long each, take 0.735 s
+    root.stepped(0.1, 10, 300)  # 16 of them, 2^2.2 = 4.595 times as long each, take 0.735 s
     clock.seconds = 99.26
-    assert not root.too_late(clock, 2.0)
+    assert not root.too_late(clock, 600)
     clock.seconds = 99.27
-    assert root.too_late(clock, 2.0)
-    assert not root.too_late(Stopped(limit=None), 2.0)
+    assert root.too_late(clock, 600)
+    assert not root.too_late(Stopped(limit=None), 600)
