@@ -25,7 +25,7 @@ from benchmarks.runs.specs import configurations, plan
 from benchmarks.studies import build, epsilon, fuzz, many_classes, programme, scaling, search
 from benchmarks.studies import gaps as certify
 from benchmarks.studies.networks.commands import app as networks
-from qpopt import Solution
+from qpopt import Certificate, Solution
 from qpopt.cli.runner import CHECK_FAILED
 from qpopt.cli.runner import run as run_app
 
@@ -52,16 +52,15 @@ def show_list(
     """Show the instances of the library and what is known of them."""
     library = Library()
     entries = library.select(_words(suite)) if suite else list(library.entries.values())
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in (
-        "instance",
-        "suite",
-        "feats×classes",
-        "select",
-        "dense",
-        "best known",
-        "gap %",
-    ):
+    table = Table(
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption="* the bound was recomputed from a certificate",
+        caption_justify="left",
+    )
+    headings = ("instance", "suite", "feats×classes", "select", "dense", "best known", "gap %")
+    for heading in headings:
         table.add_column(heading, no_wrap=True)
     for entry in entries:
         gap = "open" if entry.gap is None else f"{100 * entry.gap:.4f}"
@@ -72,7 +71,7 @@ def show_list(
             f"{entry.n_select}/{entry.n_per_class}",
             f"{100 * entry.density:.0f} %",
             "" if entry.objective is None else f"{entry.objective:.6f}",
-            "solved" if entry.status == "solved" else gap,
+            ("solved" if entry.status == "solved" else gap) + "*" * entry.certified,
         )
     console.print(table)
 
@@ -108,13 +107,16 @@ def improve(
 ) -> None:
     """Verify solutions and take them into the library where they are better than the best known.
 
-    The exit code is 1 when there was nothing better among them.
+    A file of the same name that ends with .npz is the certificate of the bound, and is checked. The
+    exit code is 1 when there was nothing better among them.
     """
     library = Library()
     better = 0
     for file in files:
+        proof = file.with_suffix(".npz")
+        certificate = Certificate.load(proof) if proof.exists() else None
         try:
-            typer.echo(improve_library(library, Solution.load(file)))
+            typer.echo(improve_library(library, Solution.load(file), certificate))
             better += 1
         except BenchmarkError as error:
             typer.echo(f"{file}: {error}")

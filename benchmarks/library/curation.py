@@ -11,7 +11,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.library.entries import Entry, describe
 from benchmarks.library.library import Library
 from benchmarks.library.sources import Source, make_instance
-from qpopt import Instance, Solution, Status, __version__, verify
+from qpopt import Certificate, Instance, Solution, Status, __version__, check_certificate, verify
 from qpopt.problem.tolerances import outward
 
 BETTER = 1e-9
@@ -76,12 +76,12 @@ def add_source(library: Library, source: Source, *, name: str, size: str) -> Ent
     return entry
 
 
-def improve(library: Library, solution: Solution) -> str:
+def improve(library: Library, solution: Solution, certificate: Certificate | None = None) -> str:
     """Take a solution, its bound, or both into the library if they are better than what is known.
 
     Nothing is believed: the solution is verified against the instance with its fingerprint. A
-    bound cannot be recomputed, so the index says who claimed it, and one that lies below a
-    solution is refused.
+    bound is recomputed from its certificate, and the index says so. Without one it cannot be, so
+    the index says who claimed it, and one that lies below a solution is refused.
 
     Parameters
     ----------
@@ -89,6 +89,8 @@ def improve(library: Library, solution: Solution) -> str:
         The library to improve.
     solution
         What was found.
+    certificate
+        The proof of its bound. It may also prove a bound that has only been claimed so far.
 
     Returns
     -------
@@ -99,22 +101,28 @@ def improve(library: Library, solution: Solution) -> str:
     ------
     BenchmarkError
         If the solution is wrong, belongs to no instance of the library, or is not better.
+    QpoptError
+        If the certificate is damaged.
     """
     entry = _entry_of(library, solution)
-    verification = verify(library.instance(entry.name), solution)
+    instance = library.instance(entry.name)
+    verification = verify(instance, solution)
     objective = verification.objective
     if not verification.ok or objective is None:
         raise BenchmarkError(f"The solution of {entry.name} is wrong: {verification}")
     higher = _exceeds(objective, entry.objective)
-    lower = solution.bound is not None and (
-        entry.bound is None or _exceeds(entry.bound, solution.bound)
-    )
+    claimed = solution.bound
+    if certificate is not None:
+        claimed = check_certificate(instance, certificate)
+    lower = claimed is not None and (entry.bound is None or _exceeds(entry.bound, claimed))
+    if claimed is not None and entry.bound is not None and certificate and not entry.certified:
+        lower = claimed <= outward(entry.bound)
     if not higher and not lower:
         raise BenchmarkError(
             f"Nothing is better for {entry.name}: objective {objective:.10g} (known "
-            f"{entry.objective!r}), bound {solution.bound!r} (known {entry.bound!r})."
+            f"{entry.objective!r}), bound {claimed!r} (known {entry.bound!r})."
         )
-    bound = solution.bound if lower else entry.bound
+    bound = claimed if lower else entry.bound
     best = objective if higher else entry.objective
     if bound is not None and best is not None and best > outward(bound):
         raise BenchmarkError(
@@ -129,7 +137,7 @@ def improve(library: Library, solution: Solution) -> str:
         objective=best,
         bound=bound,
         found_by=by if higher else entry.found_by,
-        bound_by=by if lower else entry.bound_by,
+        bound_by={**by, "certified": certificate is not None} if lower else entry.bound_by,
     )
     _keep(library, news, solution if higher else library.best(entry.name))
     figures = (("objective", best, higher), ("bound", bound, lower))

@@ -41,7 +41,8 @@ class Entry:
     objective, bound
         The best known ones; None where there is none.
     found_by, bound_by
-        Method, solver, versions and seconds behind the objective and behind the bound.
+        Method, solver, versions and seconds behind the objective and behind the bound; and whether
+        the bound was recomputed from a certificate.
     """
 
     name: str
@@ -70,6 +71,11 @@ class Entry:
     def status(self) -> str:
         """`solved` where the best-known objective is proven optimal, else `open`."""
         return "solved" if self.gap is not None and self.gap <= SOLVED_GAP else "open"
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bound was recomputed from a certificate, and not only claimed."""
+        return bool((self.bound_by or {}).get("certified", False))
 
     def record(self) -> dict[str, Any]:
         """Return the entry as it stands in the index."""

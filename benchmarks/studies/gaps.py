@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -17,6 +17,7 @@ from rich.table import Table
 from benchmarks.library.library import Library
 from benchmarks.library.sources import real_instance
 from benchmarks.runs.processes import alone
+from benchmarks.runs.specs import CERTIFICATE, gives_certificates
 from qpopt import Instance, QpoptError, Solution, generate, solve
 from qpopt.problem.tolerances import relative_gap
 
@@ -77,6 +78,7 @@ def main(
     baselines: Annotated[bool, typer.Option(help="Also run the compact model.")] = False,
     trace: Annotated[bool, typer.Option(help="Also show the gap over time.")] = True,
     out: Annotated[Path | None, typer.Option(help="Folder to save the solutions to.")] = None,
+    certified: Annotated[bool, typer.Option(help="Save certificates beside them.")] = False,
 ) -> None:
     """Show what is proven within the time limits, and by whom."""
     console = Console()
@@ -88,10 +90,15 @@ def main(
         if (only and name not in only) or (limits and name not in LIMITS):
             continue
         for route in ROUTES if baselines else list(ROUTES)[:1]:
-            solution, memory = alone(_run, name, route, share)
-            if out is not None and solution is not None:
-                out.mkdir(parents=True, exist_ok=True)
-                solution.save(out / f"{name}, {route}.json")
+            target = None if out is None else out / f"{name}, {route}.json"
+            options: dict[str, Any] = {}
+            if target is not None:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if certified and gives_certificates(ROUTES[route][0]):
+                    options = {CERTIFICATE: str(target.with_suffix(".npz"))}
+            solution, memory = alone(_run, name, route, share, options)
+            if target is not None and solution is not None:
+                solution.save(target)
             table.add_row(*_row(name, route, case, solution, memory))
             if name in LIMITS and route == "projected" and solution is not None:
                 bounds[case.seconds] = inf if solution.bound is None else solution.bound
@@ -111,11 +118,17 @@ def worse_with_more_time(bounds: Mapping[float, float]) -> list[tuple[float, flo
     ]
 
 
-def _run(name: str, route: str, share: float) -> Solution | None:
+def _run(name: str, route: str, share: float, options: dict[str, Any]) -> Solution | None:
     case = CASES[name]
     method, solver = ROUTES[route]
     try:
-        return solve(case.make(), method=method, solver=solver, time_limit=share * case.seconds)
+        return solve(
+            case.make(),
+            method=method,
+            solver=solver,
+            time_limit=share * case.seconds,
+            options=options,
+        )
     except QpoptError:
         return None
 

@@ -15,7 +15,8 @@ from qpopt.problem.assigning.alike import alike_sets
 from qpopt.problem.instance import Instance
 from qpopt.problem.solution import TracePoint
 from qpopt.problem.subproblem import subproblem
-from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
+from qpopt.relaxations.admm import AdmmParams
+from qpopt.relaxations.semidefinite import SemidefiniteParams, SemidefiniteRelaxation
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration
 from qpopt.search.local_search import search
@@ -43,9 +44,11 @@ def compile_loops() -> None:
     incumbent = Incumbent(instance, Limits())
     search(incumbent, Budget(incumbent, steps=1), SearchParams(most_selections=0))
     Enumeration(subproblem(instance)).advance(0.0, 0)
-    semidefinite = SemidefiniteRelaxation(subproblem(instance))
-    for _ in range(semidefinite.params.rounds_per_cuts + 1):
-        semidefinite.round(1)
+    for admm in (AdmmParams(), AdmmParams(single_precision_from=0)):
+        params = SemidefiniteParams(admm=admm)
+        semidefinite = SemidefiniteRelaxation(subproblem(instance), params=params)
+        for _ in range(params.rounds_per_cuts + 1):
+            semidefinite.round(1)
     # These cuts come later than the first rounds.
     rows, thresholds = np.ascontiguousarray(instance.A[:2, :6]), np.zeros(2)
     improve_multipliers(rows, np.full(6, 0.5), 2, thresholds, 0.1, 1.0, 1)

@@ -107,6 +107,8 @@ class RootParams:
         With more classes, thresholds cost about as much as steps and are renewed less often.
     worth_proving
         Relative improvement of the estimate for which the rigorous value is computed.
+    share_of_proofs
+        The share of the time that computing it may take, but for the first and the last one.
     worth_removing
         Share of the free features that must go at once: every removal costs a step of the proof.
     semidefinite
@@ -125,6 +127,7 @@ class RootParams:
     least_steps: int = 5
     many_classes: int = 400
     worth_proving: float = 1e-4
+    share_of_proofs: float = 0.1
     worth_removing: float = 0.03
     semidefinite: SemidefiniteParams = SemidefiniteParams()
 

@@ -11,7 +11,8 @@ from qpopt.control.limits import Clock, Limits
 from qpopt.problem.assignment import assign
 from qpopt.problem.instance import Instance
 from qpopt.problem.subproblem import Floats, Indices, Part, subproblem
-from qpopt.proofs.params import RootParams, Stage
+from qpopt.proofs.pace import Pace
+from qpopt.proofs.params import RootParams
 from qpopt.proofs.record import RecordedPart
 from qpopt.relaxations.ranking import FeatureRanking
 from qpopt.relaxations.semidefinite import SemidefiniteRelaxation
@@ -22,9 +23,6 @@ CLEARLY = 1e-7
 DEFAULTS = RootParams()
 
 ENDLESS = Clock(Limits())
-
-COST = 2.2
-"""The time of a step grows with this power of the features, as measured from 300 to 2048."""
 
 
 class RootBound:
@@ -80,16 +78,9 @@ class RootBound:
         self._semidefinite: SemidefiniteRelaxation | None = None
         self._apart: Step | None = None
         self._rest = self.record.bound
-        first = params.first + params.first_per_selected * self.sub.n_select
-        self._stages = [
-            stage._replace(size=stage.size * first)
-            for stage in params.stages
-            if params.worth_a_stage * stage.size * first < self.sub.n_free
-        ]
-        self._stage: Stage | None = None
-        self._estimates: list[float] = []
-        self._stage_ends = inf
-        self._step_seconds = 0.0
+        self._pace = Pace(params, self.sub.n_select, self.sub.n_free)
+        # How many rounds the iterate had when it was proven; none where it has changed since.
+        self._proven: int | None = None
         if self.sub.feasible:
             self._settle()
         else:
@@ -122,16 +113,26 @@ class RootBound:
         """Make one round; the clock says when to stop, and how large a set is worth its time."""
         if self.finished:
             return
-        current = self._current(clock)
-        steps, began = self._steps_per_round(current), clock.seconds
-        current.round(steps, lambda: clock.over)
-        self._step_seconds = (clock.seconds - began) / steps
-        if current.sub.n_free == self.sub.n_free:
-            estimate = self.latest = current.estimate()
-            if estimate + self.params.worth_proving * abs(estimate) < self._rest:
+        current, pace = self._current(clock), self._pace
+        whole = current.sub.n_free == self.sub.n_free
+        n, began = current.sub.n_free, clock.seconds
+        steps = pace.steps_per_round(current.sub.n_classes, n)
+        current.round(steps, lambda: clock.over or (whole and pace.time_to_end(clock, n)))
+        pace.stepped(clock.seconds - began, steps, n)
+        if not whole:
+            if self._stage_is_over(clock):
+                self._grow(clock)
+            return
+        estimate = self.latest = current.estimate()
+        if estimate + self.params.worth_proving * abs(estimate) < self._rest:
+            at_once = self._rest == inf or estimate <= self.objective
+            if at_once or pace.proof_is_due(clock):
                 self._prove(clock)
-        elif self._stage_is_over(clock):
-            self._grow(clock)
+
+    def time_to_end(self, clock: Clock) -> bool:
+        """Tell whether all that the time left is good for is `finish`."""
+        whole = self.iterate is not None
+        return clock.over or (whole and self._pace.time_to_end(clock, self.sub.n_free, round_=True))
 
     def finish(self, clock: Clock = ENDLESS) -> None:
         """Prove what the present iterate gives, however little it is.
@@ -140,10 +141,11 @@ class RootBound:
         """
         if self.finished:
             return
-        self._stages.clear()
+        self._pace.skip_stages()
         if self._current(clock).sub.n_free < self.sub.n_free:
             self._grow(clock)
-        if self._current(clock).estimate() < self._rest:
+        current = self._current(clock)
+        if current.rounds != self._proven and current.estimate() < self._rest:
             self._prove(clock)
 
     def parts(
@@ -201,61 +203,40 @@ class RootBound:
     def _current(self, clock: Clock = ENDLESS) -> SemidefiniteRelaxation:
         if self._semidefinite is None:
             free = self.sub.free
-            if self._stages:
-                stage = self._begin(self._stages.pop(0), clock)
+            if (stage := self._pace.next_stage(clock)) is not None:
                 free = np.sort(free[FeatureRanking(self.sub).first()[: int(stage.size)]])
             self._semidefinite = SemidefiniteRelaxation(
                 subproblem(self.instance, free, self.sub.included),
-                cuts=self._cuts and self._stage is None,
+                cuts=self._cuts and self._pace.stage is None,
                 params=self.params.semidefinite,
             )
         return self._semidefinite
 
-    def _steps_per_round(self, current: SemidefiniteRelaxation) -> int:
-        params, most = self.params, self.params.semidefinite.steps_per_round
-        if current.sub.n_classes > params.many_classes:
-            return most
-        return min(most, max(params.least_steps, params.work_per_round // current.sub.n_free))
-
-    def _begin(self, stage: Stage, clock: Clock) -> Stage:
-        most = self.params.most_seconds if stage.share else 0.0
-        self._stage, self._estimates = stage, []
-        self._stage_ends = clock.seconds + (clock.share(stage.share, most).time_limit or 0.0)
-        return stage
-
     def _stage_is_over(self, clock: Clock) -> bool:
         """Tell whether it is time for more features; after the least rounds cuts come in."""
-        stage, current = self._stage, self._current()
-        if stage is None or self._too_late(clock):
+        current = self._current()
+        if self._pace.too_late(clock, self.sub.n_free):
             return True
-        self._estimates.append(current.estimate())
-        if len(self._estimates) < stage.rounds:
+        if not self._pace.settled(current.estimate()):
             return False
         current.with_cuts = self._cuts
-        still = self.params.standstill.ends(self._estimates[stage.rounds - 1 :])
-        return still or clock.seconds >= self._stage_ends
-
-    def _too_late(self, clock: Clock) -> bool:
-        """Tell whether what is left of the time is needed to come to all features."""
-        if clock.remaining is None:
-            return False
-        growth = self.sub.n_free / self._current().sub.n_free
-        steps = self.params.semidefinite.steps_to_settle + self.params.least_steps
-        return bool(clock.remaining < steps * self._step_seconds * growth**COST)
+        return self._pace.stage_is_over(clock)
 
     def _grow(self, clock: Clock) -> None:
-        current = self._current()
-        free, self._stage = self.sub.free, None
-        if self._stages and not self._too_late(clock):
-            stage = self._begin(self._stages.pop(0), clock)
+        current, pace = self._current(), self._pace
+        free = self.sub.free
+        if pace.too_late(clock, self.sub.n_free):
+            pace.skip_stages()
+        if (stage := pace.next_stage(clock)) is not None:
             costs = current.reduced_costs(self.sub)
             more = np.argsort(-costs, kind="stable")[: int(stage.size) - current.sub.n_free]
             free = np.union1d(current.sub.free, free[more])
-        current.with_cuts = self._cuts and self._stage is None
+        current.with_cuts = self._cuts and stage is None
         current.extend(subproblem(self.instance, free, self.sub.included), lambda: clock.over)
 
     def _prove(self, clock: Clock) -> None:
-        current = self._current()
+        current, began = self._current(), clock.seconds
+        self._proven = current.rounds
         # The check of a certificate rounds in its own way, so features go where it is clear.
         limit = self.objective - CLEARLY * max(1.0, abs(self.objective))
         features, found = current.proof(limit, lambda: clock.over)
@@ -269,6 +250,7 @@ class RootBound:
         elif features.value < self._rest:
             self.record.add(Step.of(current), features.value)
             self._rest = features.value
+        self._pace.proven(clock.seconds - began, clock)
 
     def _decide(self, removed: Indices, forced: Indices) -> None:
         """Remove and include features for good; a contradiction means that nothing is better."""
@@ -281,7 +263,7 @@ class RootBound:
         if len(np.intersect1d(removed, forced)) or not rest.feasible:
             self._rest = -inf
             return
-        self.sub = rest
+        self.sub, self._proven = rest, None
         if rest.n_select > 0:
             current.restrict(rest)
         self._settle()

@@ -51,26 +51,34 @@ def negative_part(W: Floats, rank: int) -> tuple[Floats, int]:
     return result, count if negative else n - count
 
 
-def eigenvalue_deficit(B: NDArray[np.float64]) -> float:
+def eigenvalue_deficit(B: NDArray[np.float64], guess: float = 0.0) -> float:
     """Return δ ≥ max(0, −λ_min(B)): B + δI is positive semidefinite.
 
     Small matrices get the smallest δ, but for rounding; large ones get one that is found quickly.
+
+    Parameters
+    ----------
+    B
+        A symmetric matrix.
+    guess
+        What came out for a matrix much like it: where it is large, less is not tried.
     """
     n = len(B)
     if n >= LARGE:
-        return _deficit_by_factors(B)
+        return _deficit_by_factors(B, guess)
     smallest = float(eigvalsh(B, subset_by_index=[0, 0], check_finite=False)[0])
     return max(0.0, -smallest + 8.0 * n * EPS * float(np.linalg.norm(B)))
 
 
-def _deficit_by_factors(B: NDArray[np.float64]) -> float:
+def _deficit_by_factors(B: NDArray[np.float64], guess: float) -> float:
     """Try growing δ until B + δI, less all that rounding can hide, has a Cholesky factorisation.
 
     A factorisation of B + cI that succeeds proves λ_min(B) ≥ −c − (n + 1)·EPS·tr(B + cI), with a
     factor near 1 (Higham, Theorem 10.7); the margin below is four times that.
     """
     n, trace = len(B), float(np.trace(B))
-    deficit = 3e-8 * max(trace, 0.0) / n + 8.0 * (n + 2) * EPS * abs(trace) + 1e-300
+    least = 3e-8 * max(trace, 0.0) / n + 8.0 * (n + 2) * EPS * abs(trace) + 1e-300
+    deficit = max(least, guess if guess < np.inf else 0.0)
     while deficit < np.inf:
         shift = deficit - 4.0 * (n + 2) * EPS * (abs(trace) + n * deficit)
         shifted = B.copy()

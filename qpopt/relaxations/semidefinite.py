@@ -92,6 +92,7 @@ class SemidefiniteRelaxation:
         self.with_cuts = cuts
         self.rounds = 0
         self._rounds_since_change = 0
+        self._deficit = 0.0
         self._thresholds = Thresholds(sub, params=params.thresholds)
         m = sub.n_select
         self._thresholds.update(uniform(sub.n_free, m), 1.0)
@@ -212,7 +213,8 @@ class SemidefiniteRelaxation:
         # What adding up M can have lost: some thousand terms at the most, each rounded.
         size = abs(offset) + self.sub.n_select**2 * float(np.abs(M).max()) + self._thresholds.size
         rounding = 64 * self.sub.n_classes * EPS * size
-        return _Proven(offset + rounding, M + B, B, eigenvalue_deficit(B))
+        self._deficit = eigenvalue_deficit(B, self._deficit)
+        return _Proven(offset + rounding, M + B, B, self._deficit)
 
     def _fixing(self, proven: _Proven) -> FeatureFixing:
         diagonal = np.diagonal(self.X).astype(np.float64)
@@ -272,4 +274,5 @@ class SemidefiniteRelaxation:
 
     def _renumber(self, sub: Subproblem, position: Indices, included: Indices) -> None:
         self.sub = sub
+        self._deficit = 0.0
         self._thresholds = self._thresholds.renumbered(sub, position, included)

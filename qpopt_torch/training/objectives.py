@@ -132,8 +132,11 @@ class TrainingObjective(nn.Module):
         smoothing = self.smoothing if self.training else 0.0
         loss = F.cross_entropy(seen.logits.float(), y, label_smoothing=smoothing)
         if self.grounding is not None and kept:
+            values = module.normalise(kept[-1])
+            # What leaks is below 0; no reward for driving it further down, where it would stay.
+            values = values.clamp_min(0.0) if module.relu else values
             loss = loss + self.grounding_weight * feature_grounding_loss(
-                module.normalise(kept[-1]), y, module.assignment, self.grounding.others
+                values, y, module.assignment, self.grounding.others
             )
         if seen.maps is not None and self.beta > 0:
             weights = module.weight.flatten(1)

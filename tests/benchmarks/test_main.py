@@ -2,11 +2,12 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from benchmarks import __main__ as command_line
 from benchmarks.library.library import Library
 from benchmarks.runs.rows import RowFile
-from qpopt import Instance, available_solvers
+from qpopt import Instance, available_solvers, solve
 
 OPEN_SOURCE = [
     name for name in ("highs", "scip", "cpsat") if available_solvers()[name].availability.usable
@@ -45,6 +46,16 @@ def test_list_shows_what_is_known(own_library, capsys):
     assert "12.900000" in capsys.readouterr().out
 
 
+def test_all_that_is_known_fits_into_80_columns(monkeypatch, capsys):
+    monkeypatch.setattr(command_line, "console", Console(width=80))
+    assert run("list") == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    for entry in Library().entries.values():
+        assert f"{entry.name} " in shown
+        assert f" {entry.objective:.6f} " in shown
+
+
 def test_adding_and_improving_on_the_command_line(own_library, tmp_path, toy, toy_best, capsys):
     other = Instance(toy.A * 2.0, toy.R, toy.b, 3, 2)
     other.save(tmp_path / "other.npz")
@@ -55,6 +66,15 @@ def test_adding_and_improving_on_the_command_line(own_library, tmp_path, toy, to
     assert "Nothing is better for toy" in " ".join(capsys.readouterr().out.split())
     assert run("prove", "other") == 2
     assert "needs some solution first" in capsys.readouterr().err
+
+
+def test_a_certificate_beside_a_solution_is_checked(own_library, tmp_path, toy, capsys):
+    solve(toy, gap=0.0, options={"certificate": tmp_path / "best.npz"}).save(tmp_path / "best.json")
+    assert run("improve", tmp_path / "best.json") == 0
+    assert run("list") == 0
+    assert "solved*" in capsys.readouterr().out
+    (tmp_path / "best.npz").write_bytes(b"nothing")
+    assert run("improve", tmp_path / "best.json") == 2
 
 
 def test_a_proof_improves_the_library(own_library, tmp_path, toy_best):

@@ -96,7 +96,7 @@ class Root:
         while True:
             _improve(proof, root, patience)
             over = root.bound <= max(proof.bound_aside, proof.incumbent.objective)
-            if over or proof.incumbent.proven or proof.incumbent.clock.over:
+            if over or proof.incumbent.proven or root.time_to_end(proof.incumbent.clock):
                 return
             if root.sub.n_free <= params.branch_below:
                 return
@@ -114,6 +114,8 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
     incumbent = proof.incumbent
     recent: list[float] = []
     while not (root.finished or incumbent.proven or proof.pause()):
+        if root.time_to_end(incumbent.clock):
+            break
         root.know(incumbent.objective)
         root.advance(incumbent.clock)
         _tell(proof, root)

@@ -41,6 +41,8 @@ class Branch:
     def __call__(self, proof: Proof) -> None:
         """Go on until nothing better is left, or time is up."""
         root = proof.root
+        if root is not None and root.time_to_end(proof.incumbent.clock):
+            return
         if root is not None and len(proof.parts) == 1 and self._end_at_once(proof, root.iterate):
             return
         bound = proof.incumbent.bound

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.errors import BenchmarkError
 from benchmarks.library.curation import add_file, add_source, improve
 from benchmarks.library.library import Library
-from qpopt import Instance, Solution
+from qpopt import Certificate, Instance, QpoptError, Solution, solve
 
 
 @pytest.fixture
@@ -102,3 +102,38 @@ def test_a_bound_below_a_known_solution_is_refused(library, unsolved, second):
     improve(unsolved, replace(second, bound=12.85))
     with pytest.raises(BenchmarkError, match="one of the two is wrong"):
         improve(unsolved, replace(library.best("toy"), bound=None, status="feasible"))
+
+
+@pytest.fixture
+def proven(tmp_path, toy):
+    """Return a solution of the toy with the certificate of its bound."""
+    path = tmp_path / "proof.npz"
+    solution = solve(toy, gap=0.0, options={"certificate": path})
+    return solution, Certificate.load(path)
+
+
+def test_a_certificate_counts_and_not_what_is_claimed(unsolved, proven):
+    solution, certificate = proven
+    improve(unsolved, replace(solution, bound=50.0, status="feasible"), certificate)
+    entry = Library(unsolved.root).entry("toy")
+    assert entry.bound == pytest.approx(12.9, rel=1e-5)
+    assert entry.certified
+
+
+def test_a_certificate_proves_what_was_only_claimed(library, proven):
+    solution, certificate = proven
+    assert not library.entry("toy").certified
+    assert improve(library, solution, certificate).startswith("toy: bound 12.9")
+    assert Library(library.root).entry("toy").certified
+    with pytest.raises(BenchmarkError, match="Nothing is better for toy"):
+        improve(library, solution, certificate)
+
+
+def test_a_certificate_of_another_instance_is_refused(unsolved, proven, toy):
+    solution, _ = proven
+    other = Instance(toy.A * 2.0, toy.R, toy.b, 3, 2)
+    path = unsolved.root / "other.npz"
+    solve(other, gap=0.0, options={"certificate": path})
+    with pytest.raises(QpoptError):
+        improve(unsolved, solution, Certificate.load(path))
+    assert Library(unsolved.root).entry("toy").bound is None

@@ -138,3 +138,14 @@ def test_little_time_goes_to_all_features_at_once():
         hasty.advance(Clock(Limits(0.0)))
     assert slow.bound == np.inf
     assert hasty.bound < np.inf
+
+
+def test_nothing_is_proven_twice():
+    root = RootBound(qpopt.generate(30, 5, 6, 2))
+    for _ in range(3):
+        root.advance()
+    root.finish()
+    n_steps, known = len(root.record.steps), root.bound
+    root._prove = None  # whatever called it would fail
+    root.finish()
+    assert (len(root.record.steps), root.bound) == (n_steps, known)

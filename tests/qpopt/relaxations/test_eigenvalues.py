@@ -41,5 +41,12 @@ def test_a_deficit_is_never_too_small(n, scale, rounded):
     assert missing <= deficit <= 1e-6 * scale + 8.0 * missing
 
 
+def test_a_guess_that_is_too_small_is_mended_and_one_that_is_enough_is_kept():
+    B = symmetric(1, LARGE)
+    missing = -float(np.linalg.eigvalsh(B)[0])
+    assert eigenvalue_deficit(B, 0.5 * missing) >= missing
+    assert eigenvalue_deficit(B, 1.5 * missing) == 1.5 * missing
+
+
 def test_what_is_no_number_has_no_deficit():
     assert eigenvalue_deficit(np.full((LARGE, LARGE), np.nan)) == np.inf

@@ -70,6 +70,24 @@ def test_dropped_features_count_as_they_enter_the_logits():
     torch.testing.assert_close(total, nn.functional.cross_entropy(logits, y) + 3 * grounding)
 
 
+def test_what_leaks_is_not_rewarded_for_falling():
+    """With the leak, features far below their mean add to the logits, not to the grounding."""
+    model, (x, y) = sparse(), batches()[0]
+    head, grounding = model.sparse_head, GroundingParams(weight=1.0)
+    head.relu, head.leak = True, 1.0
+    head.dropout.p = 0.0
+    losses = []
+    for shift in (0.0, 50.0):
+        head.mean += shift
+        objective = TrainingObjective(model, model.head, 0.0, grounding=grounding).train()
+        total, logits = objective(x, y)
+        losses.append(float((total - nn.functional.cross_entropy(logits, y)).detach()))
+    values = head.normalise(model.features(x).features)
+    assert (values < -1).all()  # all is below, and leaks
+    assert losses[1] == pytest.approx(0.0, abs=1e-6)
+    assert losses[0] != pytest.approx(0.0, abs=1e-3)
+
+
 def test_stages_begin_anew_and_grounding_ends(monkeypatch):
     weights, momenta = [], []
     step = Training.step
