@@ -9,7 +9,7 @@ from qpopt_torch.errors import ModelError
 from qpopt_torch.evidence.gather import Evidence, require_evidence
 from qpopt_torch.evidence.sample import columns_in
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import draw_feature, plain, short, subplots
+from qpopt_torch.explain.plotting import draw_feature, plain, subplots
 
 SHOWN = 2
 
@@ -90,9 +90,9 @@ class Contrast(Explanation):
             term = names.term(j, int(evidence.signs[owner, j]))
             for place, (c, index) in enumerate(pairs):
                 draw_feature(axes[row, place], evidence.samples[index], limits, j)
-                axes[0, place].set_title(plain(short(names.classes[c], 26)), fontsize=9)
+                axes[0, place].set_title(plain(names.classes[c], 26), fontsize=9)
             axes[row, 0].set_ylabel(
-                f"{plain(term)}\nof {plain(short(names.classes[owner], 24))}", fontsize=8
+                f"{plain(term)}\nof {plain(names.classes[owner], 24)}", fontsize=8
             )
         return fig, axes
 

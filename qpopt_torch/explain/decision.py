@@ -21,14 +21,7 @@ from qpopt_torch.explain.counterfactuals import Change, Move, Reach, change_to
 from qpopt_torch.explain.explanation import Explanation
 from qpopt_torch.explain.hierarchy import Hierarchy, hierarchy_of
 from qpopt_torch.explain.looking import look
-from qpopt_torch.explain.plotting import (
-    draw_feature,
-    draw_picture,
-    draw_values,
-    plain,
-    short,
-    subplots,
-)
+from qpopt_torch.explain.plotting import draw_feature, draw_picture, draw_values, plain, subplots
 from qpopt_torch.explain.rounding import signed
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sets.level_shares import LevelShares
@@ -205,8 +198,7 @@ class Decision(Explanation):
         classes = self.names.classes
         for row, total in zip(axes, self.sums, strict=False):
             draw_picture(row[0], self.sample.picture)
-            name = plain(short(classes[total.number], 22))
-            row[0].set_title(f"{name} {total.logit:.2f}", fontsize=9)
+            row[0].set_title(f"{plain(classes[total.number], 22)} {total.logit:.2f}", fontsize=9)
             for axis in row[1:-1]:
                 axis.axis("off")
             named = [self.names.term(j, total.sign(j)) for j in total.columns]

@@ -150,7 +150,7 @@ def _write_row(axis: Any, row: Sequence[tuple[str, str]]) -> None:
     axis.set_ylim(LINES - 0.5, -0.5)
     for line, (name, value) in enumerate(row[:LINES]):
         style: dict[str, Any] = {"fontsize": 5, "va": "center"}
-        axis.text(0, line, plain(short(name, 20)), **style)
+        axis.text(0, line, plain(name, 20), **style)
         axis.text(LINE, line, plain(value), ha="right", **style)
 
 
@@ -164,9 +164,9 @@ def number(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-def plain(text: str) -> str:
-    """Return a text that matplotlib does not take for a formula."""
-    return text.replace("$", r"\$")
+def plain(text: str, most: int | None = None) -> str:
+    """Return a text, of so many letters at most, that matplotlib does not take for a formula."""
+    return (text if most is None else short(text, most)).replace("$", r"\$")
 
 
 def _heat_colours() -> Any:
