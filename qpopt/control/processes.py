@@ -77,3 +77,12 @@ def resident_megabytes(pid: int) -> float:
             if line.startswith("VmRSS:"):
                 return 1024.0 * int(line.split()[1]) / 1e6
     return 0.0
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long processors have worked for a process; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        # The second field is a name, which may hold anything, in brackets.
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0

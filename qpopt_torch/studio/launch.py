@@ -25,6 +25,7 @@ from qpopt.io import AnyPath
 from qpopt_torch.data.own.text import Texts
 from qpopt_torch.errors import ModelError
 from qpopt_torch.evidence.showing import checked_show, show_of
+from qpopt_torch.evidence.weighing import require_sums
 from qpopt_torch.network.observation import hooked
 from qpopt_torch.pipeline.run_folder import INSTANCE
 from qpopt_torch.pipeline.steering import made_instance
@@ -135,6 +136,7 @@ def open_studio(
     for needed in ("starlette", "uvicorn"):
         if find_spec(needed) is None:
             raise InvalidArgument(f"The studio needs {needed}: pip install 'qpopt[studio]'.")
+    require_sums(model.sparse_head)
     if instance is None:
         instance = made_instance(model, loader if train_loader is None else train_loader)
     base = _instance(instance, model)

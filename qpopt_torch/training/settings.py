@@ -44,7 +44,7 @@ class Schedule:
         In steps, the learning rate is multiplied by `decay` every `decay_every` epochs.
     warmup
         Epochs in which the learning rate rises to what it would be: an assignment that has little
-        to do with the features asks for steps that switch all of them off for good.
+        to do with the features asks for large steps, which can switch them off for good.
     norms
         `frozen` leaves the statistics of batch norms as they are, and uses them while training.
     grids

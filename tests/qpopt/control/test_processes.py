@@ -10,7 +10,14 @@ import time
 import numpy as np
 import psutil
 
-from qpopt.control.processes import THREAD_VARIABLES, command, end, pinned, resident_megabytes
+from qpopt.control.processes import (
+    THREAD_VARIABLES,
+    command,
+    end,
+    pinned,
+    processor_seconds,
+    resident_megabytes,
+)
 
 
 def test_a_process_ends_with_its_parent(tmp_path):
@@ -92,3 +99,13 @@ def test_what_the_environment_names_is_found_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     done = subprocess.run(command("only_there"), capture_output=True, text=True, check=False)
     assert done.stdout == "found\n"
+
+
+def test_the_time_that_processors_work_is_told():
+    before = processor_seconds(os.getpid())
+    until = time.process_time() + 0.1
+    while time.process_time() < until:
+        pass
+    worked = processor_seconds(os.getpid()) - before
+    assert 0.05 < worked < 1.0
+    assert processor_seconds(2**31 - 1) == 0.0

@@ -152,6 +152,20 @@ def test_what_takes_long_between_two_jobs_is_not_blamed(tmp_path, monkeypatch):
     assert [seconds > least for seconds in patience] == [True, False, True]
 
 
+def test_who_waits_for_a_processor_is_not_said_to_hang(tmp_path, monkeypatch):
+    """Unless it has been working all that long, or does nothing."""
+    monkeypatch.setattr("qpopt.control.processes.sys.executable", "/bin/true")
+    watched = watching.Watched(tmp_path, {}, 1e6)
+    watched._process.wait()
+    worked = iter([10.0, 30.0, 30.5, 31.5, watching.START_SECONDS])
+    monkeypatch.setattr(watching, "processor_seconds", lambda pid: next(worked))
+    waits = [watched._waits_for_a_processor() for _ in range(5)]
+    assert waits == [True, True, False, True, False]
+    watched.job = 0
+    monkeypatch.setattr(watching, "processor_seconds", lambda pid: 100.0)
+    assert not watched._waits_for_a_processor()
+
+
 def test_who_breaks_down_between_two_jobs_is_told_by_the_next_one(tmp_path):
     """And what is kept of it is that of the next one, not of the first."""
     pair, other = Pair("search", "", False, {}), Pair("projected", "", True, {})

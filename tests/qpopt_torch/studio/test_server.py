@@ -210,6 +210,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_started(tmp_path):
     other = Instance(np.eye(3, 5), np.zeros((5, 5)), np.zeros(5), 3, 1)
     with pytest.raises(ModelError, match="3 classes and 5 features"):
         open_studio(model, loader, instance=other, folder=tmp_path)
+    weighing = small_sparse()
+    weighing.sparse_head.class_bias = torch.ones(len(weighing.assignment))
+    with pytest.raises(ModelError, match="adds a class bias"):
+        open_studio(weighing, loader, instance=instance(), folder=tmp_path)
     with pytest.raises(InvalidArgument, match="Port"):
         open_studio(
             model,
