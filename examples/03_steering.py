@@ -143,11 +143,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument(
-        "--epochs", type=int, default=12, help="of the network that sees any background"
+        "--epochs", type=int, default=10, help="of the network that sees any background"
     )
     arguments.add_argument("--misled", type=int, default=4, help="epochs of the other")
-    arguments.add_argument("--pictures", type=int, default=60, help="of every species")
-    arguments.add_argument("--seconds", type=float, default=2, help="for each selection")
+    arguments.add_argument("--pictures", type=int, default=40, help="of every species")
+    arguments.add_argument("--seconds", type=float, default=1, help="for each selection")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--out", type=Path, default=Path("steering"))
     given = arguments.parse_args()

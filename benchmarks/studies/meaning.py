@@ -47,9 +47,9 @@ RESULT = "meaning.md"
 
 Figures = dict[str, float]
 
-COLUMNS: Mapping[str, tuple[str, int]] = {
+ROWS: Mapping[str, tuple[str, int]] = {
     "accuracy": ("accuracy %", 1),
-    "aligned": ("aligned %", 0),
+    "part_alignment": ("aligned %", 0),
     "confirmed": ("confirmed %", 0),
     "found": ("variants found %", 0),
     "own_drop": ("own drop", 2),
@@ -62,7 +62,7 @@ COLUMNS: Mapping[str, tuple[str, int]] = {
     "sid5": ("SID@5 %", 1),
     "contrastiveness": ("Contrast. %", 1),
 }
-"""The figures of a method, what their columns are called, and their digits."""
+"""The figures of a method, what they are called in the table, and their digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,15 +217,10 @@ def table(found: list[dict[str, Figures]]) -> str:
     found
         What `measured` gave for every seed.
     """
-    titles = ["method", *(title for title, _ in COLUMNS.values())]
-    lines = [titles, ["---"] * len(titles)]
-    for method in found[0]:
-        rows = [figures[method] for figures in found]
-        cells = [
-            _cell([row[key] for row in rows if key in row], digits)
-            for key, (_, digits) in COLUMNS.items()
-        ]
-        lines.append([method, *cells])
+    lines = [["", *found[0]], ["---"] + ["---:"] * len(found[0])]
+    for key, (title, digits) in ROWS.items():
+        by_method = [[seed[m][key] for seed in found if key in seed[m]] for m in found[0]]
+        lines.append([title, *(_cell(values, digits) for values in by_method)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from itertools import islice
 from typing import Any
 
 from torch.utils.data import (
@@ -15,6 +17,7 @@ from torch.utils.data import (
 )
 
 from qpopt_torch.data.distributed import repeated_samples
+from qpopt_torch.data.unpacking import Unpacked
 from qpopt_torch.errors import LoaderError
 
 
@@ -75,3 +78,69 @@ def rest_of(loader: Iterable[Any], n_batches: int) -> Iterable[Any]:
         drop_last=loader.drop_last,
         worker_init_fn=loader.worker_init_fn,
     )
+
+
+class _Rest:
+    """What a sampler gives after its first members, once something is done.
+
+    Parameters
+    ----------
+    members
+        The sampler.
+    skipped
+        How many of its members are left out.
+    arrived
+        Called in front of the first member that is given.
+    """
+
+    def __init__(self, members: Iterable[Any], skipped: int, arrived: Callable[[], None]) -> None:
+        self.members, self.skipped, self.arrived = members, skipped, arrived
+
+    def __iter__(self) -> Iterator[Any]:
+        members = iter(self.members)
+        deque(islice(members, self.skipped), maxlen=0)
+        self.arrived()
+        yield from members
+
+
+def gone_on(loader: Iterable[Any], n_batches: int, arrived: Callable[[], None]) -> Iterable[Any]:
+    """Return what a loader gives after so many batches, shuffled as if they had been read.
+
+    Of a list, and of a DataLoader without workers, the batches before are not read; of others they
+    are, as nobody else knows what they would have drawn at random.
+
+    Parameters
+    ----------
+    loader
+        Seeded as when its first batches were read.
+    n_batches
+        How many that was, at least one.
+    arrived
+        Called when the loader stands behind them: brings back what is random.
+    """
+    if isinstance(loader, Unpacked):
+        return Unpacked(gone_on(loader.packed, n_batches, arrived), loader.unpack)
+    plain = isinstance(loader, DataLoader) and not isinstance(loader.dataset, IterableDataset)
+    if isinstance(loader, DataLoader) and plain and not loader.num_workers:
+        members: dict[str, Any]
+        if loader.batch_sampler is None:
+            members = {"batch_size": None, "sampler": _Rest(loader.sampler, n_batches, arrived)}
+        else:
+            members = {"batch_sampler": _Rest(loader.batch_sampler, n_batches, arrived)}
+        return DataLoader(
+            loader.dataset,
+            collate_fn=loader.collate_fn,
+            pin_memory=loader.pin_memory,
+            generator=loader.generator,
+            **members,
+        )
+
+    def rest() -> Iterator[Any]:
+        if isinstance(loader, Sequence):
+            reading: Iterator[Any] = iter(loader[n_batches:])
+        else:
+            deque(islice(reading := iter(loader), n_batches), maxlen=0)
+        arrived()
+        yield from reading
+
+    return rest()

@@ -201,9 +201,9 @@ def sparsify(
     sparse.record, sparse.unpack = record, unpack
     record.manifest = call
     following: dict[str, Any] = {"log": epoch, "progress": shown}
+    following["checkpoint"] = None if folder is None else folder.path / CHECKPOINT
     if isinstance(settings, FineTuning):
-        checkpoint = None if folder is None else folder.path / CHECKPOINT
-        following |= {"val_loader": val_loader, "checkpoint": checkpoint, "plain_loader": plain}
+        following |= {"val_loader": val_loader, "plain_loader": plain}
         following["keep"] = None if folder is None else folder.path
         record.history = fine_tune(sparse, loader, settings, **following)
     elif settings is not None and received is not None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
+from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import check_features
 from qpopt_torch.data.telling import spoken
@@ -28,6 +29,7 @@ def train_adapter(
     settings: AdapterTraining | None = None,
     *,
     validation: tuple[ArrayLike | Tensor, ArrayLike | Tensor] | None = None,
+    checkpoint: AnyPath | None = None,
     log: Log | None = None,
     progress: bool = True,
 ) -> History:
@@ -46,7 +48,7 @@ def train_adapter(
         Kind of adapter and schedule.
     validation
         Features and labels to measure the accuracy after every epoch.
-    log, progress
+    checkpoint, log, progress
         As in `fine_tune`, which also says what is returned.
 
     Examples
@@ -100,6 +102,7 @@ def train_adapter(
             Training("adapter", AdapterObjective(head, settings), groups, settings),
             DataLoader(TensorDataset(features, labels), batch_size=None, sampler=members),
             val_loader=None if validation is None else [validation],
+            checkpoint=checkpoint if first else None,
             log=log if first else None,
             progress=progress and first,
         )

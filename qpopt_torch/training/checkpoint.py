@@ -1,4 +1,4 @@
-"""Checkpoints of a training: written after every epoch, resumed from after a kill."""
+"""Checkpoints of a training: after every epoch, and within it as often as that costs little."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Protocol
 
 import torch
@@ -15,9 +16,17 @@ from torch import nn
 
 from qpopt.io import AnyPath, replacing
 from qpopt_torch.data import distributed as ranks
+from qpopt_torch.data.seeding import random_state
 from qpopt_torch.errors import UNREADABLE, TrainingError, reason
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.training.settings import AdapterTraining, Schedule
+
+SHARE = 0.01
+"""Share of its time that a training may spend on saving within epochs."""
+SPEED = 1e8
+"""Bytes that are saved in a second, as long as nothing is known of that."""
+APART = 16
+"""Steps between two moments at which several processes agree whether to save."""
 
 logger = logging.getLogger("qpopt")
 
@@ -44,16 +53,131 @@ def write(
     with replacing(path) as stream:
         torch.save(
             {
-                "settings": _described(training),
-                "start": start,
+                **_state(training, start),
                 "history": epochs,
-                "model": training.model.state_dict(),
-                "optimizer": training.optimizer.state_dict(),
-                "scaler": training.scaler.state_dict(),
                 "seal": _seal(training, epochs, start),
             },
             stream,
         )
+
+
+def _state(training: Resumable, start: str) -> dict[str, Any]:
+    return {
+        "settings": _described(training),
+        "start": start,
+        "model": training.model.state_dict(),
+        "optimizer": training.optimizer.state_dict(),
+        "scaler": training.scaler.state_dict(),
+    }
+
+
+@dataclass
+class Within:
+    """How far an epoch has come on one rank.
+
+    Parameters
+    ----------
+    steps
+        Steps that were taken.
+    loss
+        Sum of the losses of the samples.
+    n_correct, n_samples
+        Samples that were recognised, and all.
+    seconds
+        Time that it took.
+    random
+        What is random next, as `random_state` gives it; None at the beginning of the epoch.
+    """
+
+    steps: int = 0
+    loss: float = 0.0
+    n_correct: int = 0
+    n_samples: int = 0
+    seconds: float = 0.0
+    random: dict[str, Any] | None = None
+
+
+class StepCheckpoint:
+    """Saves a training within its epochs, beside the checkpoint that is written after each.
+
+    It takes at most a hundredth of the time, however slow the disk is.
+
+    Parameters
+    ----------
+    training
+        The training.
+    path
+        The checkpoint of the epochs; None for none.
+    start
+        As in `write`.
+    """
+
+    def __init__(self, training: Resumable, path: AnyPath | None, start: str) -> None:
+        self.training, self.start = training, start
+        self.path = None if path is None else Path(f"{path}.step")
+        size = sum(value.nbytes for value in training.model.state_dict().values())
+        self.began, self.spent, self.cost = perf_counter(), 0.0, 3 * size / SPEED
+
+    def resume(self, done: int) -> Within:
+        """Bring the training to where an epoch was ended, if it was in its midst.
+
+        Parameters
+        ----------
+        done
+            Epochs before it.
+
+        Raises
+        ------
+        TrainingError
+            As `resume`, and if another number of processes saved it.
+        """
+        stored = read(self.path)
+        if self.path is None or stored is None or stored.get("done") != done:
+            return Within()
+        parts = stored["ranks"]
+        _check_origin(self.training, stored, self.path, self.start)
+        if len(parts) != (n_ranks := len(ranks.on_all(lambda: None))):
+            raise TrainingError(
+                f"{self.path} was saved in the midst of an epoch by {len(parts)} processes, and "
+                f"this are {n_ranks}; delete it to begin with the epoch."
+            )
+        _fill(self.training, stored, self.path)
+        if stored.get("seal") != _seal(self.training, [done, parts[0]["steps"]], self.start):
+            raise TrainingError(
+                f"{self.path} was changed after it was written; delete it to begin with the epoch."
+            )
+        within = Within(**parts[ranks.rank()])
+        logger.info("resuming after step %d of epoch %d", within.steps, done + 1)
+        return within
+
+    def after(self, done: int, within: Within, loader: Any) -> None:
+        """Save the step that was taken, if it is time."""
+        if self.path is None or (ranks.active() and within.steps % APART):
+            return
+        if not ranks.on_first(self._is_due):
+            return
+        began = perf_counter()
+        within.random = random_state(loader)
+        parts = ranks.on_all(lambda: vars(within))
+        if ranks.is_first():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            seal = _seal(self.training, [done, within.steps], self.start)
+            content = {"done": done, "ranks": parts, "history": [], "seal": seal}
+            with replacing(self.path) as stream:
+                torch.save({**_state(self.training, self.start), **content}, stream)
+        self.cost = perf_counter() - began
+        self.spent += self.cost
+
+    def write(self, epochs: list[dict[str, float]], path: AnyPath | None) -> None:
+        """Write the checkpoint of the epochs; what was saved within the last one is over."""
+        began = perf_counter()
+        write(self.training, epochs, path, self.start)
+        if self.path is not None and ranks.is_first():
+            self.path.unlink(missing_ok=True)
+        self.spent += perf_counter() - began
+
+    def _is_due(self) -> bool:
+        return bool(self.spent + self.cost <= SHARE * (perf_counter() - self.began))
 
 
 def read(path: AnyPath | None) -> Mapping[str, Any] | None:
@@ -102,6 +226,22 @@ def resume(training: Resumable, path: AnyPath | None, start: str) -> list[dict[s
     stored = read(path)
     if stored is None:
         return []
+    assert path is not None
+    _check_origin(training, stored, path, start)
+    _fill(training, stored, path)
+    epochs: list[dict[str, float]] = list(stored["history"])
+    if stored.get("seal") != _seal(training, epochs, start):
+        raise TrainingError(
+            f"The checkpoint {path} was changed after it was written; delete it to start again."
+        )
+    logger.info("resuming after epoch %d from %s", len(epochs), path)
+    return epochs
+
+
+def _check_origin(
+    training: Resumable, stored: Mapping[str, Any], path: AnyPath, start: str
+) -> None:
+    """Raise unless a checkpoint was begun with these settings, by this model."""
     now, then = _described(training), stored["settings"]
     if other := [key for key in now if then.get(key) != now[key]]:
         raise TrainingError(
@@ -113,6 +253,10 @@ def resume(training: Resumable, path: AnyPath | None, start: str) -> list[dict[s
             f"The checkpoint {path} is of another model, or of one with other weights; delete it "
             "to start again."
         )
+
+
+def _fill(training: Resumable, stored: Mapping[str, Any], path: AnyPath) -> None:
+    """Give a training the state of a checkpoint."""
     try:
         training.model.load_state_dict(stored["model"])
         training.optimizer.load_state_dict(stored["optimizer"])
@@ -121,17 +265,10 @@ def resume(training: Resumable, path: AnyPath | None, start: str) -> list[dict[s
         raise TrainingError(
             f"The checkpoint {path} is damaged; delete it to start again."
         ) from error
-    epochs: list[dict[str, float]] = list(stored["history"])
-    if stored.get("seal") != _seal(training, epochs, start):
-        raise TrainingError(
-            f"The checkpoint {path} was changed after it was written; delete it to start again."
-        )
-    logger.info("resuming after epoch %d from %s", len(epochs), path)
-    return epochs
 
 
-def _seal(training: Resumable, epochs: list[dict[str, float]], start: str) -> str:
-    """Return the SHA-256 of what must belong together: the model, and the epochs it went through.
+def _seal(training: Resumable, epochs: list[Any], start: str) -> str:
+    """Return the SHA-256 of what must belong together: the model, and what it went through.
 
     `start` is as in `write`.
     """

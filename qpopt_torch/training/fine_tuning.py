@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -53,7 +54,9 @@ def fine_tune(
     keep
         A folder in which the activations of `PartialTraining` stay for another call.
     checkpoint
-        A file that is written after every epoch and resumed from.
+        A file that is written after every epoch and resumed from. Beside it, `.step` is written
+        within epochs as often as a hundredth of the time allows, and `.rates` holds the trials of
+        learning rates; the same call goes on behind the last step that is there.
     log
         Called with figures and the number of steps so far, after every epoch.
     progress
@@ -139,6 +142,9 @@ def _training(
     rate = settings.lr
     if isinstance(rate, str):
         begun = read(checkpoint)
-        rate = begun["settings"]["rates"][0] if begun else best_rate(objective, loader, settings)
+        kept = None if checkpoint is None else Path(f"{checkpoint}.rates")
+        rate = (
+            begun["settings"]["rates"][0] if begun else best_rate(objective, loader, settings, kept)
+        )
     groups = [{"params": [p for p in objective.parameters() if p.requires_grad], "lr": rate}]
     return Training("fine-tune", objective, groups, settings, evaluated)

@@ -19,14 +19,15 @@ from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, require_rereadable
 from qpopt_torch.data.inputs import Batch
-from qpopt_torch.data.seeding import seeded
+from qpopt_torch.data.resuming import gone_on
+from qpopt_torch.data.seeding import seeded, set_random_state
 from qpopt_torch.data.sharding import check_sharded
 from qpopt_torch.data.telling import EpochLines
 from qpopt_torch.errors import TrainingError
-from qpopt_torch.metrics.accuracy import Accuracy, accuracy
+from qpopt_torch.metrics.accuracy import accuracy
 from qpopt_torch.network.fingerprint import fingerprint
 from qpopt_torch.network.observation import explained
-from qpopt_torch.training.checkpoint import resume, write
+from qpopt_torch.training.checkpoint import StepCheckpoint, resume
 from qpopt_torch.training.objectives import AdapterObjective, TrainingObjective
 from qpopt_torch.training.settings import AdapterTraining, FineTuning, Schedule, leak
 
@@ -146,6 +147,7 @@ def train(
     If the loss is no longer finite, the model gets the weights of the last good epoch back.
     """
     start = "" if checkpoint is None else fingerprint(training.model)
+    saving = StepCheckpoint(training, checkpoint, start)
     history, steps = History(resume(training, checkpoint, start)), 0
     done = len(history.epochs)
     n_batches = batch_count(loader)
@@ -158,7 +160,7 @@ def train(
         progress=progress and ranks.is_first(),
     ) as bar:
         for epoch in range(done, training.settings.epochs):
-            record = _epoch(training, loader, epoch, bar)
+            record = _epoch(training, loader, epoch, bar, saving)
             if record is None:
                 training.model.load_state_dict(good)
                 history.stopped = (
@@ -175,7 +177,7 @@ def train(
                 judged = training.evaluated or training.model
                 record["val_accuracy"] = accuracy(judged, val_loader, progress=False)
             history.epochs.append(record)
-            write(training, history.epochs, checkpoint, start)
+            saving.write(history.epochs, checkpoint)
             if progress and ranks.is_first():
                 said(record)
             if log is not None and ranks.is_first():
@@ -193,38 +195,49 @@ def check_loaders(loader: Iterable[Any], val_loader: Iterable[Any] | None) -> No
 
 
 def _epoch(
-    training: Training, loader: Iterable[Any], epoch: int, bar: Bar
+    training: Training, loader: Iterable[Any], epoch: int, bar: Bar, saving: StepCheckpoint
 ) -> dict[str, float] | None:
     """Train for one epoch; return its figures, or None if the loss or a weight is not finite."""
     rate, n_batches = training.begin_epoch(epoch), batch_count(loader)
-    total, steps, right = 0.0, 0, Accuracy()
+    within = saving.resume(epoch)
+    before, begun, state = within.seconds, None, within.random
     began = perf_counter()
     training.objective.train()
     with seeded(training.settings.seed, epoch, loader):
-        for x, y in batches(loader, training.model, training.objective.n_classes, repeated=True):
-            training.set_epoch(epoch + steps / (n_batches or inf))
-            with explained(training.model, x, steps):
+        if state is not None:
+            begun = gone_on(loader, within.steps, lambda: set_random_state(state, loader))
+            for _ in range(within.steps):
+                bar.advance()
+        # Where an epoch goes on behind its last step, no batch is left.
+        known: dict[str, Any] = {"begun": begun, "repeated": True, "empty": begun is not None}
+        for x, y in batches(loader, training.model, training.objective.n_classes, **known):
+            training.set_epoch(epoch + within.steps / (n_batches or inf))
+            with explained(training.model, x, within.steps):
                 result = training.step(x, y)
             if result is None:
                 return None
             loss, logits = result
-            right.update(logits, y)
-            total, steps = total + loss * len(x), steps + 1
+            within.n_correct += int((logits.argmax(1) == y).sum())
+            within.n_samples += len(x)
+            within.loss += loss * len(x)
+            within.steps += 1
+            within.seconds = before + perf_counter() - began
+            saving.after(epoch, within, loader)
             bar.advance(
-                f"epoch {epoch + 1}  loss {total / right.n_samples:.3f}  "
-                f"accuracy {100 * right.compute():.1f} %"
+                f"epoch {epoch + 1}  loss {within.loss / within.n_samples:.3f}  "
+                f"accuracy {100 * within.n_correct / within.n_samples:.1f} %"
             )
     if not all(torch.isfinite(p).all() for p in training.model.parameters()):
         return None
-    figures = ranks.on_all(lambda: (total, right.n_correct, right.n_samples))
+    figures = ranks.on_all(lambda: (within.loss, within.n_correct, within.n_samples))
     total, n_correct, n_samples = map(sum, zip(*figures, strict=True))
     return {
         "epoch": epoch + 1,
         "loss": total / n_samples,
         "accuracy": n_correct / n_samples,
         "lr": rate,
-        "seconds": perf_counter() - began,
-        "steps": steps,
+        "seconds": before + perf_counter() - began,
+        "steps": within.steps,
     }
 
 
