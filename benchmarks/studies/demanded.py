@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from math import fsum, inf
+from math import comb, fsum, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ KINDS = sorted({*set().union(*CLASHES), "forbidden", "required", "classes_per_fe
 SCALES = (1.0, 1.0, 1.0, 1e-9, 1e-3, 1e6, 1e30)
 SHARE_OF_KINDS = 0.35
 """How likely each kind of demand is where it clashes with none before it."""
+
+MOST_TRIED = 2e7
+"""So many combinations of a selection and sets of all classes are tried at the most."""
 
 Signs = dict[int, int]
 """The features of a class, each 1, or −1 where it counts by its absence."""
@@ -48,6 +51,28 @@ class Drawn(NamedTuple):
 
 def drawn(rng: np.random.Generator) -> Drawn:
     """Draw what an instance with demands is made of; nothing is checked."""
+    while not _quickly_tried(given := _once(rng)):
+        pass
+    return given
+
+
+def _quickly_tried(given: Drawn) -> bool:
+    """Tell whether all selections and sets are few enough to be tried."""
+    m, budget = given.n_select, given.others.get("budget")
+    sizes = [given.n_per_class] * len(given.A)
+    if isinstance(budget, Average):
+        sizes = [m] * len(given.A)
+    elif budget is not None:
+        sizes = budget
+    tried = comb(given.A.shape[1], m)
+    for size in sizes:
+        lengths = range(1, size + 1) if isinstance(budget, Average) else (size,)
+        signs = 2**size if "negative" in given.others else 1
+        tried *= signs * sum(comb(m, length) for length in lengths)
+    return tried <= MOST_TRIED
+
+
+def _once(rng: np.random.Generator) -> Drawn:
     n, classes = int(rng.integers(4, 10)), int(rng.integers(2, 6))
     m = int(rng.integers(2, min(n, 6) + 1))
     k = int(rng.integers(1, min(3, m) + 1))

@@ -8,7 +8,7 @@ from typing import Any
 from qpopt_torch.evidence.gather import Evidence, require_evidence
 from qpopt_torch.evidence.sample import columns_in
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import draw_feature, draw_picture, plain, subplots
+from qpopt_torch.explain.plotting import draw_feature, draw_picture, plain, short, subplots
 
 SHOWN = 3
 
@@ -97,7 +97,7 @@ class ClassExplanation(Explanation):
         for place, j in enumerate(self.columns, start=1):
             axes[0, place].set_title(plain(names.term(j, self.sign(j))), fontsize=9)
             strongest = evidence.samples[evidence.of_feature[j][0]]
-            name = names.classes[strongest.label][:24]
+            name = short(names.classes[strongest.label], 24)
             draw_feature(axes[-1, place], strongest, limits, j, name)
         fig.suptitle(plain(self.title), fontsize=11)
         return fig, axes

@@ -90,9 +90,9 @@ class Contrast(Explanation):
             term = names.term(j, int(evidence.signs[owner, j]))
             for place, (c, index) in enumerate(pairs):
                 draw_feature(axes[row, place], evidence.samples[index], limits, j)
-                axes[0, place].set_title(plain(names.classes[c])[:26], fontsize=9)
+                axes[0, place].set_title(plain(names.classes[c], 26), fontsize=9)
             axes[row, 0].set_ylabel(
-                f"{plain(term)}\nof {plain(names.classes[owner])[:24]}", fontsize=8
+                f"{plain(term)}\nof {plain(names.classes[owner], 24)}", fontsize=8
             )
         return fig, axes
 

@@ -198,7 +198,7 @@ class Decision(Explanation):
         classes = self.names.classes
         for row, total in zip(axes, self.sums, strict=False):
             draw_picture(row[0], self.sample.picture)
-            row[0].set_title(f"{plain(classes[total.number])[:22]} {total.logit:.2f}", fontsize=9)
+            row[0].set_title(f"{plain(classes[total.number], 22)} {total.logit:.2f}", fontsize=9)
             for axis in row[1:-1]:
                 axis.axis("off")
             named = [self.names.term(j, total.sign(j)) for j in total.columns]

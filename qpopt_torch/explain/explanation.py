@@ -44,10 +44,11 @@ class Explanation(ABC):
 
     def _repr_html_(self) -> str:
         image = base64.b64encode(self._png()).decode()
-        lines = escape(self.summary()).replace("\n", "<br>")
+        style = "margin:0.4em 0;max-width:50em"
+        said = [f'<p style="{style}">{escape(line)}</p>' for line in self.summary().splitlines()]
         title = escape(self.title)
         return (
-            f"<h3>{title}</h3><p>{lines}</p>"
+            f"<h3>{title}</h3>{''.join(said)}"
             f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{image}">'
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpopt_torch.evidence.gather import Evidence, require_evidence
 from qpopt_torch.explain.explanation import Explanation
-from qpopt_torch.explain.plotting import ACCENT, NEUTRAL, draw_feature, ink, plain, subplots
+from qpopt_torch.explain.plotting import ACCENT, NEUTRAL, draw_feature, ink, plain, short, subplots
 from qpopt_torch.metrics.contrastiveness import two_modes
 
 SHOWN, ACROSS = 8, 4
@@ -123,7 +123,7 @@ class FeatureExplanation(Explanation):
         for axis, index in zip(axes[:n_rows].flat, shown, strict=False):
             sample = evidence.samples[index]
             axis.axis("on")
-            name = evidence.names.classes[sample.label][:22]
+            name = short(evidence.names.classes[sample.label], 22)
             label = f"{name} {sample.values[self.column]:+.1f}"
             draw_feature(axis, sample, limits, self.column, label)
         grid = axes[-1, 0].get_gridspec()

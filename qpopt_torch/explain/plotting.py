@@ -82,7 +82,7 @@ def draw_feature(
     """Draw a sample, the map of one feature if it has any, and below a label or the value."""
     heat = None if sample.maps is None else sample.maps[column]
     draw_picture(axis, sample.picture, heat, None if limits is None else limits[column])
-    shown = plain(label) or f"{sample.values[column]:+.2f}"
+    shown = plain(label) or number(sample.values[column])
     axis.set_xlabel(shown, fontsize=7 if label else 8)
 
 
@@ -92,14 +92,16 @@ def draw_values(
     """Draw horizontal bars from 0, with names and numbers, on an axis with the given limits."""
     places = np.arange(len(values))[::-1]
     colours = [ACCENT if value >= 0 else NEUTRAL for value in values]
-    bars = axis.barh(places, values, color=colours, height=0.62)
-    axis.bar_label(bars, [f"{value:+.2f}" for value in values], padding=3, fontsize=8)
+    axis.barh(places, values, color=colours, height=0.62)
+    behind: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+    for place, value in zip(places, values, strict=True):
+        # Right of the line where a bar goes left: there it would stand on the names.
+        axis.annotate(number(value), (max(0.0, value), place), fontsize=8, **behind)
     axis.axvline(0, color=ink(), linewidth=0.8)
     axis.set_yticks(places, [plain(name) for name in names], fontsize=8)
     axis.tick_params(length=0)
     axis.set_xticks([])
-    room = 0.3 * (limits[1] - limits[0])
-    axis.set_xlim(limits[0] - room, limits[1] + room)
+    axis.set_xlim(limits[0], limits[1] + 0.5 * (limits[1] - limits[0]))
     axis.spines[:].set_visible(False)
     axis.set_title(plain(title), fontsize=9, loc="left")
 
@@ -147,15 +149,24 @@ def _write_row(axis: Any, row: Sequence[tuple[str, str]]) -> None:
     axis.set_xlim(0, LINE)
     axis.set_ylim(LINES - 0.5, -0.5)
     for line, (name, value) in enumerate(row[:LINES]):
-        shown = name if len(name) <= 20 else f"{name[:19]}…"
         style: dict[str, Any] = {"fontsize": 5, "va": "center"}
-        axis.text(0, line, plain(shown), **style)
+        axis.text(0, line, plain(name, 20), **style)
         axis.text(LINE, line, plain(value), ha="right", **style)
 
 
-def plain(text: str) -> str:
-    """Return a text that matplotlib does not take for a formula."""
-    return text.replace("$", r"\$")
+def short(text: str, most: int) -> str:
+    """Return a text of so many letters at most."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def number(value: float) -> str:
+    """Return a value with its sign, as the report writes it."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def plain(text: str, most: int | None = None) -> str:
+    """Return a text, of so many letters at most, that matplotlib does not take for a formula."""
+    return (text if most is None else short(text, most)).replace("$", r"\$")
 
 
 def _heat_colours() -> Any:

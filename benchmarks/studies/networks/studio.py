@@ -149,6 +149,7 @@ def random_demand(told: Mapping[str, Any], chance: np.random.Generator) -> dict[
         {"kind": "require", "feature": int(chance.integers(max(selection)))},
         {"kind": "forbid", "feature": own, "of": c},
         {"kind": "assign", "feature": feature, "of": c},
+        {"kind": "pair", "of": c, "other": (c + 1) % len(sets)},
         {"kind": "n_select", "value": first["n_select"] + int(chance.choice([-5, 5]))},
         {"kind": "redundancy", "value": float(chance.choice([0.5, 2.0]))},
         {"kind": "bias", "value": float(chance.choice([0.5, 2.0]))},

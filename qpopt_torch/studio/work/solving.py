@@ -17,7 +17,9 @@ FIRST_SECONDS = 0.4
 def main() -> None:
     """Load the instance, compile what is needed, and solve what is asked."""
     base = Instance.load(sys.argv[1])
-    solve(generate(12, 4, 4, 2, seed=0), method="search", time_limit=1.0)
+    small = generate(12, 4, 4, 2, seed=0)
+    for first in (small, small.with_demands(pairs=[(0, 1)])):
+        solve(first, method="search", time_limit=1.0)
     serve(lambda job, tell: _answer(base, job, tell))
 
 

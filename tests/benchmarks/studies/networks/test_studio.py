@@ -25,8 +25,8 @@ def test_demands_are_about_the_model_that_was_opened():
     first = {"number": 0, "problem": "", "selection": [1, 4, 5], "sets": [[1, 4], [4, 5]]}
     told = {"states": [{**first, "n_select": 3}]}
     chance = np.random.default_rng(0)
-    found = [random_demand(told, chance) for _ in range(60)]
-    assert len({one["kind"] for one in found}) == 7
+    found = [random_demand(told, chance) for _ in range(80)]
+    assert len({one["kind"] for one in found}) == 8
     for one in found:
         if one["kind"] == "forbid":
             assert one["feature"] in first["sets"][one["of"]]
