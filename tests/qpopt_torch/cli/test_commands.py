@@ -75,6 +75,12 @@ def test_report(made, tmp_path, capsys):
     assert "--force replaces it" in capsys.readouterr().err
     assert main([*command, "--force"]) == 0
     assert "<title>A sparse classifier</title>" in page.read_text()
+    folder = [*command[:4], "--out", str(tmp_path / "pages"), "--layout", "folder", "--quiet"]
+    assert main(folder) == 0
+    written = tmp_path / "pages" / "index.html"
+    assert capsys.readouterr().out.replace("\n", "").endswith(f"written to {written}")
+    assert main(folder) == BAD_USE
+    assert f"{written} exists" in capsys.readouterr().err.replace("\n", "")
 
 
 def test_predict(made, capsys):
