@@ -272,8 +272,9 @@ def _forward(model: nn.Module) -> Callable[..., Any]:
         else:
             # torch.compile and sparse classifiers take whatever the network inside them takes.
             inner = getattr(model, "_orig_mod", getattr(model, "network", None))
-            hands_on = [p.kind for p in signature(model.forward).parameters.values()]
-            if hands_on != [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]:
+            kinds = {p.kind for p in signature(model.forward).parameters.values()}
+            anything = {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
+            if kinds - {Parameter.POSITIONAL_ONLY} != anything:
                 inner = getattr(model, "_orig_mod", None)
         if not isinstance(inner, nn.Module):
             forward: Callable[..., Any] = model.forward

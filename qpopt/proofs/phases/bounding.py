@@ -133,11 +133,11 @@ def _improve(proof: Proof, root: RootBound, patience: Patience) -> None:
 
 def _tell(proof: Proof, root: RootBound) -> None:
     """Let the proof know what the root has reached of the part that it works on."""
+    proof.incumbent.tighten(max(root.bound, proof.bound_aside))
+    proof.narrow(root.sub.free, root.sub.included, root.bound)
     if root.sub.n_select == 0:
         # The only selection that is left may be better than what is known: nobody else looks at it.
         proof.incumbent.settle(root.sub.included)
-    proof.incumbent.tighten(max(root.bound, proof.bound_aside))
-    proof.narrow(root.sub.free, root.sub.included, root.bound)
 
 
 def _take_apart(proof: Proof, root: RootBound, *, in_any_case: bool) -> bool:
