@@ -102,8 +102,7 @@ def main() -> None:
     if solution.gap is not None:
         proof = f"it is provably at most {100 * solution.gap:.2f} % below the best possible one"
     print(
-        f"\nThe selection and its assignment are {solution.status}: objective "
-        f"{solution.objective:.2f}, {proof}."
+        f"\nThe selection and its assignment have the objective {solution.objective:.2f}; {proof}."
     )
     print(f"\nSets of digits, 95 % of which should hold the true one:\n{predictor.evaluate(test)}")
     print("\ndigit  features")
