@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import combinations
 from math import comb, fsum
 from pathlib import Path
@@ -79,19 +80,23 @@ def main(
 
 
 def fuzz(seed: int, seconds: float) -> Tally:
-    """Compare at least two instances, one with demands, then as many as fit into the time."""
+    """Compare at least two instances, one with demands, then as many as fit into the time.
+
+    Ctrl-C ends it with what has been compared until then.
+    """
     until = time.monotonic() + seconds
     tally = Tally()
-    while tally.instances < 2 or time.monotonic() < until:
-        number = tally.instances
-        rng = np.random.default_rng([seed, number])
-        if number % 2:
-            part = _compared_with_demands(rng)
-        else:
-            part = _compared(_crowded(rng) if number % 4 else _instance(rng))
-        for text in part.disagreements:
-            typer.echo(f"instance {number} of seed {seed}, {text}")
-        tally += part
+    with suppress(KeyboardInterrupt):
+        while tally.instances < 2 or time.monotonic() < until:
+            number = tally.instances
+            rng = np.random.default_rng([seed, number])
+            if number % 2:
+                part = _compared_with_demands(rng)
+            else:
+                part = _compared(_crowded(rng) if number % 4 else _instance(rng))
+            for text in part.disagreements:
+                typer.echo(f"instance {number} of seed {seed}, {text}")
+            tally += part
     return tally
 
 

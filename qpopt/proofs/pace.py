@@ -16,6 +16,9 @@ STEPS_OF_A_PROOF = 3.0
 STEPS_OF_A_ROUND = 2.0
 """A round that has time for fewer steps gains nothing."""
 
+CHEAP = 300
+"""With so few features a proof costs next to nothing, and what is proven leaves the clock alone."""
+
 CAUTION = 1.1
 """What is timed may take a little longer the next time."""
 
@@ -109,7 +112,8 @@ class Pace:
         steps = STEPS_OF_A_ROUND if round_ else 0.5
         return remaining is not None and remaining <= CAUTION * (proof + steps * step)
 
-    def proof_is_due(self, clock: Clock) -> bool:
+    def proof_is_due(self, clock: Clock, n_free: int) -> bool:
         """Tell whether proofs have taken little enough of the time for another one."""
         seconds = 0.0 if self._proof is None else self._proof
-        return clock.seconds - self._proven_at >= seconds / self._params.share_of_proofs
+        due = self._proven_at + seconds / self._params.share_of_proofs
+        return n_free <= CHEAP or clock.seconds >= due

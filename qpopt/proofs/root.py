@@ -126,7 +126,7 @@ class RootBound:
         estimate = self.latest = current.estimate()
         if estimate + self.params.worth_proving * abs(estimate) < self._rest:
             at_once = self._rest == inf or estimate <= self.objective
-            if at_once or pace.proof_is_due(clock):
+            if at_once or pace.proof_is_due(clock, self.sub.n_free):
                 self._prove(clock)
 
     def time_to_end(self, clock: Clock) -> bool:

@@ -23,6 +23,15 @@ def test_two_instances_are_compared_at_least_one_of_them_with_demands():
     assert tally.disagreements == ()
 
 
+def test_an_interrupted_fuzz_tells_what_it_has_compared(monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fuzz, "_compared", lambda _: fuzz.Tally(1, 7, 4))
+    monkeypatch.setattr(fuzz, "_compared_with_demands", interrupted)
+    assert fuzz.fuzz(3, 60.0) == fuzz.Tally(1, 7, 4)
+
+
 def test_demands_are_tried_out_in_every_mix():
     """What both ways of trying everything say of them is the same; counting refuses no solution."""
     kinds, solved, refused, without = set(), 0, 0, 0

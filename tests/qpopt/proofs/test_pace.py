@@ -29,12 +29,13 @@ def pace(n_free=2048, **values):
 
 def test_proofs_take_a_tenth_of_the_time():
     root, clock = pace(), Stopped(20.0)
-    assert root.proof_is_due(clock)
+    assert root.proof_is_due(clock, 2048)
     root.proven(2.0, clock)
     clock.seconds = 39.9
-    assert not root.proof_is_due(clock)
+    assert not root.proof_is_due(clock, 2048)
+    assert root.proof_is_due(clock, 300)
     clock.seconds = 40.0
-    assert root.proof_is_due(clock)
+    assert root.proof_is_due(clock, 2048)
 
 
 @pytest.mark.parametrize(
