@@ -126,7 +126,7 @@ def test_digits(reported, tmp_path):
         assert "Contrastiveness" in told
         assert told.count("higher is better") == n_better
         assert told.count("lower is better") == 1
-    assert re.search(r"are (optimal|feasible): .* at most \d+\.\d\d % below the best", proof)
+    assert re.search(r"have the objective \d+\.\d\d; .* at most \d+\.\d\d % below the best", proof)
     assert re.search(r"^Coverage +\d+\.\d %  asked for: 95\.0 %$", sets, re.MULTILINE)
     features = {tuple(line.split()[1:]) for line in table.splitlines()[1:]}
     assert {len(members) for members in features} == {4}
