@@ -76,11 +76,11 @@ def test_of_more_samples_than_fit_figures_are_of_all(monkeypatch):
 def test_a_report_of_more_samples_than_fit(monkeypatch, tmp_path):
     sparse, loader = small_sparse(), small_loader()
     pages = [sparse.report(tmp_path / "all.html", loader, progress=False)]
-    monkeypatch.setattr(gathering, "Draw", lambda: Draw(20))
+    monkeypatch.setattr(gathering, "Draw", lambda: Draw(9))
     pages.append(sparse.report(tmp_path / "few.html", loader, progress=False))
     whole, part = (data_of(page)[1] for page in pages)
     for key in ("classes", "confusions", "means", "assignment"):
         assert whole[key] == part[key], key
-    for data, n_samples in ((whole, 63), (part, 20)):
+    for data, n_samples in ((whole, 21), (part, 9)):
         drawn = [sum(feature["users"]) + sum(feature["others"]) for feature in data["features"]]
         assert set(drawn) == {n_samples}
