@@ -12,6 +12,7 @@ from benchmarks.studies.scale import formats, pages, passes, ranks, resuming, si
 from benchmarks.studies.scale.instances import made
 from benchmarks.studies.scale.passes import Pass, Size
 from benchmarks.studies.scale.resnet import resnet50
+from qpopt_torch.training.checkpoint import SHARE
 
 SOLVE = 60.0
 """Seconds that `sparsify` gives a solve at most."""
@@ -148,7 +149,7 @@ def _saving(plan: Plan, size: Size, say: Callable[[Any], None]) -> float:
         f"A pass over {size.samples:,} samples that saves: {whole:.1f} s; ended halfway and gone "
         f"on with: {ended:.1f} s, {'the same bits' if same else 'OTHER BITS'}."
     )
-    return resuming.SHARE
+    return SHARE
 
 
 def _ranks(plan: Plan, size: Size) -> Table:
