@@ -145,7 +145,7 @@ class SparseHead(nn.Module):
         return F.leaky_relu(standard, self.leak) if self.training else standard.relu()
 
     def classify(self, features: Tensor) -> Tensor:
-        """Return the logits of selected features; in a lower precision they would often be level."""
+        """Return the logits of selected features, added up in the precision of the model."""
         values = self.normalise(self.dropout(features))
         if torch.is_autocast_enabled(values.device.type):
             with torch.autocast(values.device.type, enabled=False):
