@@ -27,6 +27,7 @@ from qpopt_torch.report.meaning import meaning_rows, twin_rows
 from qpopt_torch.report.overview import (
     averages,
     metric_rows,
+    nothing_below,
     setting_rows,
     sharing,
     solve_rows,
@@ -202,7 +203,7 @@ def described(
         "dense": dense,
         "sharing": sharing(model),
         "adapter": model.sparse_head.adapter,
-        "relu": model.sparse_head.relu,
+        "relu": nothing_below(gallery),
         "averages": averages(gallery),
         "solve": solve_rows(model),
         "settings": setting_rows(model, settings),

@@ -60,6 +60,11 @@ def averages(gallery: Evidence) -> dict[str, Any]:
     }
 
 
+def nothing_below(gallery: Evidence) -> bool:
+    """Return whether no feature ever is below 0, so that what would be counts as 0."""
+    return bool((np.abs(gallery.floors) < 0.005).all())
+
+
 def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:
     """Return what is known of the solve behind the model."""
     solution = model.solution
@@ -100,7 +105,8 @@ def setting_rows(
     ]
     if head.adapter is not None:
         hidden = head.adapter.hidden
-        rows.append(("Adapter", f"{hidden} hidden units" if hidden else "linear"))
+        path = f"{hidden} hidden units" if hidden else "linear"
+        rows.append(("Adapter", path + (", with ReLU" if head.adapter.relu else "")))
     if head.relu:
         rows.append(("Features below their mean", "count as 0"))
     rows += [(str(key), str(value)) for key, value in (settings or {}).items()]

@@ -26,6 +26,7 @@ def decision_list(claims):
     patterns = {
         r"(\d+) wrong decisions? of (\d+), the largest lead over the true class first.*": some,
         r"\d+ right decisions?, drawn by chance.*": none,
+        r"There are no (?:wrong|right) decisions\.": none,
     }
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)

@@ -54,7 +54,7 @@ def overview(claims):
 
     def unlike(first, nothing_below, n_shown, low, high, which):
         claims.say(bool(first) == bool(adapter), "the units of a mixture")
-        claims.say(bool(nothing_below) == truth.head.relu, "what is below the average")
+        claims.say(bool(nothing_below) == truth.off_below_zero(), "what is below the average")
         claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
         distinct = len({tuple(row) for row in truth.uses})
         said = which == "Two classes never"
@@ -175,12 +175,15 @@ def settings_table(claims, rows):
     sizes = truth.uses.sum(axis=1)
     adapter, received = truth.head.adapter, truth.received(truth.decided.x[:1])
     hidden = None if adapter is None else adapter.hidden
+    path = f"{hidden} hidden units" if hidden else "linear"
+    bottoms = [truth.floor(j) for j in range(truth.uses.shape[1])]
+    path += ", with ReLU" if adapter is not None and None not in bottoms else ""
     known = {
         "Classes": str(len(truth.uses)),
         "n_select": str(truth.uses.shape[1]),
         "n_per_class": " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())}))),
         "Features to choose from": str(received.numel()),
-        "Adapter": None if adapter is None else f"{hidden} hidden units" if hidden else "linear",
+        "Adapter": None if adapter is None else path,
         "Features below their mean": "count as 0" if truth.off_below_mean() else None,
     }
     for key, value in known.items():
