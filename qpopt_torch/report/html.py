@@ -26,6 +26,7 @@ from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import meaning_rows, twin_rows
 from qpopt_torch.report.overview import (
     averages,
+    guess,
     metric_rows,
     nothing_below,
     setting_rows,
@@ -205,6 +206,7 @@ def described(
         "adapter": model.sparse_head.adapter,
         "relu": nothing_below(gallery),
         "averages": averages(gallery),
+        "guess": guess(gallery),
         "solve": solve_rows(model),
         "settings": setting_rows(model, settings),
         "truth": meaning_rows(meaning),

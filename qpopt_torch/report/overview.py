@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -13,6 +14,9 @@ from qpopt.preprocessing import sharing_advice
 from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.sparse.classifier import SparseClassifier
+
+GUESS = re.compile(r"\? \(r \d+\.\d\d\)")
+"""How a name ends that is a guess."""
 
 
 def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]:
@@ -63,6 +67,11 @@ def averages(gallery: Evidence) -> dict[str, Any]:
 def nothing_below(gallery: Evidence) -> bool:
     """Return whether no feature ever is below 0, so that what would be counts as 0."""
     return bool((np.abs(gallery.floors) < 0.005).all())
+
+
+def guess(gallery: Evidence) -> str | None:
+    """Return a name that `name_features` guessed from attributes, if there is one."""
+    return next((name for name in gallery.names.features if GUESS.search(name)), None)
 
 
 def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:

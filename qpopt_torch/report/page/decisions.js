@@ -17,7 +17,7 @@ function decisionCard(kind, entry) {
   const shown = entry.feature === undefined ? null : entry.feature;
   return h("li", null, h("a", { href: `#/decision/${kind}/${entry.place}`, "aria-label": `Decision on sample ${sample.index}` }, picture(entry.sample, shown)),
     kind === "wrong"
-      ? [h("div", { class: "card-title" }, className(sample.label), h("div", { class: "wrong" }, "taken for ", className(sample.pred))), misled(entry) ? h("div", { class: "note" }, "Misled by ", misled(entry)) : null]
+      ? [h("div", { class: "card-title" }, className(sample.label), h("div", { class: "wrong" }, "taken for ", className(sample.pred))), misled(entry) ? h("div", { class: "note" }, "What misled: ", misled(entry)) : null]
       : h("div", { class: "card-title" }, className(sample.label), h("div", { class: "right note" }, "recognised")));
 }
 

@@ -144,7 +144,7 @@ def test_wrong_decisions_name_what_misled(report, open_page):
     page = open_page(report)
     page.get_by_role("tab", name="Decisions").click()
     card = page.locator("#panel-decisions .cards > li").first
-    assert "Misled by" in card.inner_text()
+    assert "What misled: " in card.inner_text()
     card.get_by_role("link").first.click()
     page.get_by_role("heading", name="taken for").wait_for()
     assert "What misled" in page.locator("#panel-decisions .callout").inner_text()
