@@ -171,8 +171,8 @@ def reached(
     """Return whether a feature can take a value, and the limit that it would break."""
     if not rises and value < (floor := float(evidence.floors[column])):
         return Reach.IMPOSSIBLE, floor
-    values = evidence.values[:, column]
-    limit = float(values.max() if rises else values.min())
+    known = evidence.tally
+    limit = float((known.largest if rises else known.least)[column])
     beyond = value > limit if rises else value < limit
     return (Reach.UNSEEN, limit) if beyond else (Reach.SEEN, None)
 
