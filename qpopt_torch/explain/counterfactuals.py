@@ -175,8 +175,8 @@ def reached(
     """
     if not rises and value <= (floor := float(evidence.floors[column])) + LEVEL:
         return Reach.IMPOSSIBLE, floor
-    values = evidence.values[:, column]
-    limit = float(values.max() if rises else values.min())
+    known = evidence.tally
+    limit = float((known.largest if rises else known.least)[column])
     beyond = value >= limit - LEVEL if rises else value <= limit + LEVEL
     return (Reach.UNSEEN, limit) if beyond else (Reach.SEEN, None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -116,9 +115,7 @@ def _weights(gallery: Evidence) -> dict[str, Any]:
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
-    counts = np.bincount(decisions.labels, minlength=len(decisions.assignment))
-    right = decisions.labels[decisions.labels == decisions.predictions]
-    hits = np.bincount(right, minlength=len(decisions.assignment))
+    counts, hits = decisions.tally.counts, decisions.tally.hits
     return [
         {
             "name": name,
@@ -213,9 +210,7 @@ def _change(decision: Decision, change: Change) -> list[Any]:
 
 def _confusions(decisions: Evidence) -> list[list[int]]:
     """Return label, prediction and count of all mistakes, the most frequent first."""
-    pairs = zip(decisions.labels.tolist(), decisions.predictions.tolist(), strict=True)
-    counts = Counter((a, b) for a, b in pairs if a != b)
-    return [[a, b, count] for (a, b), count in counts.most_common()]
+    return [[a, b, count] for (a, b), count in decisions.tally.mistakes.most_common()]
 
 
 def _map(gallery: Evidence) -> dict[str, Any]:

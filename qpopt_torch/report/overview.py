@@ -55,9 +55,9 @@ def sharing(model: SparseClassifier) -> dict[str, Any]:
 
 def averages(gallery: Evidence) -> dict[str, Any]:
     """Return between what the averages of the features lie, and over how many samples."""
-    means = gallery.values.mean(axis=0, dtype=np.float64)
+    means = gallery.tally.sums.sum(axis=0) / gallery.tally.n_samples
     return {
-        "n_samples": len(gallery.values),
+        "n_samples": gallery.tally.n_samples,
         # Without the sign of a zero that is shown as −0.00.
         "least": round(float(means.min()), 2) + 0.0,
         "largest": round(float(means.max()), 2) + 0.0,

@@ -90,6 +90,17 @@ def studio(
 
 
 @app.command()
+def scale(
+    quick: Annotated[bool, typer.Option(help="Everything small: whether it works.")] = False,
+) -> None:
+    """Show what ImageNet costs: passes, saving, several processes, reports, and a simulation.
+
+    It takes some ten minutes on two cores, and wants them for itself.
+    """
+    _torch_study("scale.study").main(quick, Console().print)
+
+
+@app.command()
 def models(
     data: Annotated[str, typer.Option(help="digits, drawn, images or features; or several.")],
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
