@@ -6,6 +6,7 @@ from torch import nn
 
 from qpopt_torch import SparseClassifier, collect, conformal
 from tests.qpopt_torch.readable import NAMES, small_loader, small_sparse
+from tests.qpopt_torch.report.browser import go
 from tests.qpopt_torch.report.decoding import data_of
 
 VIEWS = ("overview", "classes", "class/2", "contrast/0/1", "features", "feature/0", "decisions")
@@ -19,18 +20,6 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     return sparse.report(
         path, small_loader(1), train_loader=small_loader(2), title="<b>Animals</b>", progress=False
-    )
-
-
-def go(page, view):
-    """Open a view; the page follows the address in an event of its own."""
-    page.evaluate(
-        "(hash) => new Promise((done) => {"
-        "  if (location.hash === hash) return done();"
-        "  addEventListener('hashchange', () => done(), { once: true });"
-        "  location.hash = hash;"
-        "})",
-        f"#/{view}",
     )
 
 

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 
 from qpopt_torch import Table, sparsify
 from tests.qpopt_torch.readable import small_loader, small_sparse
-from tests.qpopt_torch.report.test_page import go
+from tests.qpopt_torch.report.browser import go
 
 # Headers of tables whose words stand on more than one line each.
 BROKEN = """() => [...document.querySelectorAll("main thead th")].filter((header) => {
