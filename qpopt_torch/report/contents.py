@@ -237,7 +237,7 @@ def drawn(
             "label": sample.label,
             "pred": sample.prediction,
             "index": sample.index,
-            "z": [_rounded(value, 3) for value in sample.values],
+            "z": [_rounded(value) for value in sample.values],
         }
         if maps[place:]:
             entry["maps"] = maps[place]
@@ -260,6 +260,7 @@ def drawn(
         "grid": list(grid),
         "located": bool(maps),
         "sharp": bool(sides) and max(sides) <= TINY,
+        "written": any("words" in entry or "row" in entry for entry in described),
     }
 
 

@@ -26,6 +26,7 @@ def decision_list(claims):
     patterns = {
         r"(\d+) wrong decisions? of (\d+), the largest lead over the true class first.*": some,
         r"\d+ right decisions?, drawn by chance.*": none,
+        r"There are no (?:wrong|right) decisions\.": none,
     }
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
@@ -36,7 +37,7 @@ def decision_list(claims):
     claims.say(np.allclose(shown, largest, atol=1e-4), "the largest leads, in their order")
     for card, entry in zip(seen["cards"], claims.data["wrong"], strict=False):
         for note in card["notes"]:
-            misled(claims, note.removeprefix("Misled by "), claims.sample(entry["sample"]))
+            misled(claims, note.removeprefix("What misled: "), claims.sample(entry["sample"]))
 
 
 def misled(claims, text, sample):

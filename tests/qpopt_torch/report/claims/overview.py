@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 
 import numpy as np
@@ -54,7 +55,7 @@ def overview(claims):
 
     def unlike(first, nothing_below, n_shown, low, high, which):
         claims.say(bool(first) == bool(adapter), "the units of a mixture")
-        claims.say(bool(nothing_below) == truth.head.relu, "what is below the average")
+        claims.say(bool(nothing_below) == truth.off_below_zero(), "what is below the average")
         claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
         distinct = len({tuple(row) for row in truth.uses})
         said = which == "Two classes never"
@@ -103,6 +104,9 @@ def overview(claims):
         "What these pictures show is known exactly, and each part .*": lambda: claims.say(
             truth.birds is not None, "known pictures"
         ),
+        r"A name with a question mark, as in “(.+)”, is a guess: .*": (
+            lambda name: guesses(claims, name)
+        ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
     patterns |= twins_table(claims, seen)
@@ -119,6 +123,26 @@ def overview(claims):
     for title, value in seen["figures"]:
         claims.near(numbers(value)[0], figures[title], f"{title} {value}", TENTH)
     solve_table(claims, seen)
+
+
+def guesses(claims, example):
+    """Names of attributes: of all of them the feature follows this one most, as far as it says."""
+    truth = claims.truth
+    claims.say(example in claims.features, f"{example} is a name")
+    values = np.maximum(truth.shown.z, 0) if truth.head.relu else truth.shown.z
+    present = truth.attributes[truth.shown.y] > 0.5
+    for name, j in claims.features.items():
+        if (found := re.fullmatch(r"(.+)\? \(r (\d+\.\d\d)\)(?: \d+)?", name)) is None:
+            continue
+        above = values[:, j] - values[:, j].min()
+        rises = [
+            (above[there].mean() - above[~there].mean()) / above.mean() if 0 < there.mean() < 1
+            else -np.inf
+            for there in present.T
+        ]  # fmt: skip
+        claims.near(float(found[2]), max(rises), name)
+        best = truth.asked["attribute_names"].index(found[1])
+        claims.say(rises[best] > max(rises) - 1e-6, f"{name} is followed most")
 
 
 def heat_levels(claims):
@@ -175,12 +199,15 @@ def settings_table(claims, rows):
     sizes = truth.uses.sum(axis=1)
     adapter, received = truth.head.adapter, truth.received(truth.decided.x[:1])
     hidden = None if adapter is None else adapter.hidden
+    path = f"{hidden} hidden units" if hidden else "linear"
+    bottoms = [truth.floor(j) for j in range(truth.uses.shape[1])]
+    path += ", with ReLU" if adapter is not None and None not in bottoms else ""
     known = {
         "Classes": str(len(truth.uses)),
         "n_select": str(truth.uses.shape[1]),
         "n_per_class": " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())}))),
         "Features to choose from": str(received.numel()),
-        "Adapter": None if adapter is None else f"{hidden} hidden units" if hidden else "linear",
+        "Adapter": None if adapter is None else path,
         "Features below their mean": "count as 0" if truth.off_below_mean() else None,
     }
     for key, value in known.items():
