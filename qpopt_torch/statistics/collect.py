@@ -15,7 +15,7 @@ from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, begin, nothing_in
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.data.inputs import Batch, Inputs, main_of, plain
-from qpopt_torch.data.resuming import check_known_order, rest_of
+from qpopt_torch.data.resuming import check_known_order
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import EmptyLoader, ModelError, path_of, shown
@@ -160,34 +160,36 @@ def collect(
     device = "cpu" if place.type == "mps" else place
     own_scale = FeatureScale(*(values.to(device) for values in scale))
     sums = Accumulator(found.n_classes, own_scale, bins)
+    kept: PassCheckpoint | None = None
+    if checkpoint is not None:
+        identity = {
+            "the model": fingerprint(core),
+            "the head": found.to_dict(),
+            "the first batch": beginning,
+            "the number of batches": batch_count(loader),
+            "bins": bins,
+            "precision": precision,
+        }
+        made = partial(PassCheckpoint, checkpoint, every, identity, loader)
+        kept = ranks.alike(made)
+        kept.begin(sums)
 
     def whole_pass() -> None:
         if first is None:
             return
-        kept, done = None, 0
-        if checkpoint is not None:
-            identity = {
-                "the model": fingerprint(core),
-                "the head": found.to_dict(),
-                "the first batch": beginning,
-                "the number of batches": batch_count(loader),
-                "bins": bins,
-                "precision": precision,
-            }
-            kept = PassCheckpoint(checkpoint, every, identity)
-            done = kept.resume(sums)
+        done = None if kept is None else kept.resume(sums)
         with observe(core, found) as seen:
             reading = batches(
-                rest_of(loader, done) if done else loader,
+                loader if kept is None or done is None else kept.rest(done),
                 core,
                 found.n_classes,
-                begun=None if done else begun,
-                empty=done > 0,
+                begun=begun if done is None else None,
+                empty=done is not None,
                 title="collect",
                 progress=progress,
             )
-            for number, (x, y) in enumerate(reading, done):
-                if number or len(x) < len(first.features):
+            for number, (x, y) in enumerate(reading, done or 0):
+                if done is not None or number or len(x) < len(first.features):
                     with casting(x.device):
                         _run(core, x, seen, number)
                 else:
@@ -198,11 +200,13 @@ def collect(
                     received.append((seen.features.float().cpu(), y.cpu()))
                 if kept is not None:
                     kept.after(number + 1, sums)
-        if kept is not None:
-            kept.done()
 
     ranks.on_all(whole_pass)
+    if kept is not None:
+        ranks.on_first(partial(kept.add_before, sums))
     join(sums)
+    if kept is not None:
+        kept.done()
     return Statistics.of(sums, names, found)
 
 

@@ -50,7 +50,7 @@ def pass_saving(size: Size) -> Saving:
     sums = Accumulator(size.classes, FeatureScale(shift, torch.ones_like(shift)))
     sums.add(torch.randn(size.batch, size.features), torch.arange(size.batch) % size.classes)
     with TemporaryDirectory() as folder:
-        kept = PassCheckpoint(Path(folder) / "pass.npz", 1, {})
+        kept = PassCheckpoint(Path(folder) / "pass.npz", 1, {}, [])
         save = seconds(lambda: kept.after(1, sums))
         resume = seconds(lambda: kept.resume(sums))
         return Saving(f"a pass, every {EVERY} batches", kept.path.stat().st_size, save, resume)
