@@ -70,7 +70,7 @@ def start(folder, ranks):
 
 def alike(found, whole):
     assert found.counts.tolist() == whole.counts.tolist()
-    for key in ("sums", "squares", "minima", "locality", "center"):
+    for key in ("class_sums", "mean", "std", "minima", "locality", "center"):
         np.testing.assert_allclose(getattr(found, key), getattr(whole, key), rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(found.similarity(), whole.similarity(), atol=1e-12)
 

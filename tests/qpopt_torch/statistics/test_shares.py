@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import torch
@@ -44,7 +46,7 @@ def test_what_is_left_is_divided_without_loss(n, given_turns, ranks):
             share = order.share(known[:place], rank, turn.ranks)
             seen += share[: done * turn.batch].tolist()
     left = [order.share(known, rank, ranks).tolist() for rank in range(ranks)]
-    assert sorted(seen + sum(left, [])) == list(range(n))
+    assert sorted(chain(seen, *left)) == list(range(n))
     assert max(map(len, left)) - min(map(len, left)) <= 1
 
 
