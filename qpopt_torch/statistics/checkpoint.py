@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +22,10 @@ from qpopt_torch.data.resuming import rest_of
 from qpopt_torch.statistics.accumulator import Accumulator
 from qpopt_torch.statistics.shares import Order, Turn
 
-EVERY = 100
-"""Batches between two saves: one costs about as much as a batch of a large network."""
+SHARE = 0.01
+"""Share of its time that a pass may spend on saving."""
+SPEED = 4e7
+"""Bytes that are saved in a second, as long as nothing is known of that."""
 
 OWN = ("the first batch", "the number of batches")
 """What the processes of one pass need not share."""
@@ -51,7 +55,7 @@ class PassCheckpoint:
     path
         The file.
     every
-        Batches between two saves.
+        Batches between two saves; None saves as often as a hundredth of the time allows.
     identity
         What tells this pass from another one.
     loader
@@ -64,7 +68,11 @@ class PassCheckpoint:
     """
 
     def __init__(
-        self, path: AnyPath, every: int, identity: Mapping[str, Any], loader: Iterable[Any]
+        self,
+        path: AnyPath,
+        every: int | None,
+        identity: Mapping[str, Any],
+        loader: Iterable[Any],
     ) -> None:
         self.plain, self.rank, self.n_ranks = Path(path), ranks.rank(), ranks.size()
         self.path = self._of_rank(self.rank) if ranks.active() else self.plain
@@ -75,6 +83,7 @@ class PassCheckpoint:
             known["the order of the samples"] = self.order.fingerprint()
         self.identity = json.loads(json.dumps(known))  # as it comes back from a file
         self.turns: list[Turn] = []
+        self.began, self.spent, self.cost = perf_counter(), 0.0, inf
         check_writable(self.path)
 
     def begin(self, sums: Accumulator) -> None:
@@ -114,17 +123,24 @@ class PassCheckpoint:
 
     def after(self, batches: int, sums: Accumulator) -> None:
         """Save the sums of so many batches, if it is time."""
-        if batches % self.every:
+        tensors = {n: value for n, value in vars(sums).items() if isinstance(value, Tensor)}
+        if not self._is_due(batches, tensors):
             return
-        arrays = {
-            name: value.cpu().numpy()
-            for name, value in vars(sums).items()
-            if isinstance(value, Tensor)
-        }
+        began = perf_counter()
+        arrays = {name: value.cpu().numpy() for name, value in tensors.items()}
         size = 0 if self.order is None else self.order.batch
         saved = Saved(self.identity, len(self.turns), self.n_ranks, size, batches)
         known = {"n_positions": sums.n_positions, "rounding": sums.rounding, **saved._asdict()}
         save_archive(self.path, "collect", known, arrays)
+        self.cost = perf_counter() - began
+        self.spent += self.cost
+
+    def _is_due(self, batches: int, tensors: Mapping[str, Tensor]) -> bool:
+        if self.every is not None:
+            return batches % self.every == 0
+        if self.cost == inf:
+            self.cost = sum(value.nbytes for value in tensors.values()) / SPEED
+        return self.spent + self.cost <= SHARE * (perf_counter() - self.began)
 
     def add_before(self, sums: Accumulator) -> None:
         """Add what processes before these have summed; on the first rank, once."""

@@ -29,7 +29,7 @@ from qpopt_torch.statistics.accumulator import (
     check_memory,
     checked_bins,
 )
-from qpopt_torch.statistics.checkpoint import EVERY, PassCheckpoint
+from qpopt_torch.statistics.checkpoint import PassCheckpoint
 from qpopt_torch.statistics.joining import join
 from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 from qpopt_torch.statistics.statistics import Statistics
@@ -45,7 +45,7 @@ def collect(
     class_names: Sequence[str] | None = None,
     received: list[tuple[Tensor, Tensor]] | None = None,
     checkpoint: AnyPath | None = None,
-    every: int = EVERY,
+    every: int | None = None,
     precision: Precision = "auto",
     progress: bool = True,
 ) -> Statistics:
@@ -77,7 +77,7 @@ def collect(
         however abruptly, and ends with the same bits. The loader needs a known order: a DataLoader
         that does not shuffle, or a list. The file is deleted at the end.
     every
-        Batches between two saves.
+        Batches between two saves; without it, as often as a hundredth of the time allows.
     precision
         In which the network runs: `float32`, `bfloat16`, or `auto`: bfloat16 on a GPU that has it.
         What is added up is float64 in any case.
@@ -117,7 +117,8 @@ def collect(
         path_of(checkpoint, "A checkpoint")
         if received is not None:
             raise InvalidArgument("A checkpoint keeps no features: leave it or received out.")
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        whole = isinstance(every, int) and not isinstance(every, bool)
+        if every is not None and (not whole or every < 1):
             raise InvalidArgument(
                 f"every must be a whole number of at least 1, not {shown(every)}."
             )

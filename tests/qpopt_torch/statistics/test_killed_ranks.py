@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 from qpopt_torch import Statistics, collect
 from tests.qpopt_torch.launch import ROOT, in_processes
 from tests.qpopt_torch.small import cnn
-from tests.qpopt_torch.statistics.test_checkpoint import Ending
+from tests.qpopt_torch.statistics.ending import Ending
 
 PROGRAM = """
 import os, sys, time
@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 from qpopt import QpoptError
 from qpopt_torch import collect
 from tests.qpopt_torch.small import cnn
-from tests.qpopt_torch.statistics.test_checkpoint import Ending
+from tests.qpopt_torch.statistics.ending import Ending
 
 class Waiting(Ending):
     def __getitem__(self, index):
@@ -89,7 +89,7 @@ def test_a_killed_rank_ends_all_and_another_number_goes_on(tmp_path, others):
     finally:
         for process in running:
             process.kill()
-            process.wait()
+            process.communicate()
     assert said.splitlines() == [
         "Rank 0 ends because another of the 2 processes has ended; start all of them again, and "
         "what has a checkpoint goes on."
