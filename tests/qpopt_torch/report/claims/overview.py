@@ -108,7 +108,8 @@ def overview(claims):
         r"This model has no feature maps, so the report shows how strong a feature is, not where "
         r"it fires\.": lambda: claims.say(not with_maps, "no maps"),
         r"The objective says how well the chosen features and their assignment suit the classes; "
-        r"it is not the accuracy\.( No other choice of as many exceeds the proven bound\.)?": proven,
+        r"it is not the accuracy\."
+        r"( No other choice of as many exceeds the proven bound\.)?": proven,
         r"What these pictures show is known exactly, and each part can be taken off or exchanged\. "
         r"The figure in a name, as in “red eye \(0\.99\)”, is the share of all pairs of pictures, "
         r"one with that variant and one without, in which the feature is higher in the first "
