@@ -29,6 +29,7 @@ from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.network.observation import Features, run
 from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 
 WRONG, RIGHT = "wrong", "right"
 
@@ -150,13 +151,14 @@ def gather(
     params: EvidenceParams | None = None,
     decisions: MetricCollection | None = None,
     features: MetricCollection | None = None,
+    precision: Precision = "auto",
     progress: bool = True,
 ) -> Evidence:
     """Look at every sample once and keep what explanations need, in memory of a known size.
 
     Parameters
     ----------
-    model, loader, progress
+    model, loader, precision, progress
         As in `collect`.
     class_names
         Names of the classes, in place of those of the model or the data set.
@@ -189,6 +191,7 @@ def gather(
     (8, (4, 4))
     """
     names = Names(model, class_names, loader)
+    checked_precision(precision)
     _check(params, decisions=decisions, features=features)
     loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
@@ -199,7 +202,8 @@ def gather(
     with model.observe() as seen:
         reading = batches(loader, model, model.head.n_classes, title="explain", progress=progress)
         for number, (x, labels) in enumerate(reading):
-            run(model, x, number)
+            with autocasting(precision, x.device):
+                run(model, x, number)
             gathering.add(x, labels.cpu(), seen)
             if decisions is not None:
                 decisions.add_decisions(seen, labels)
@@ -252,7 +256,8 @@ class _Gathering:
         told = labels.numpy(), predictions.numpy(), values.astype(np.float32)
         self.tally.add(*told)
         self.draw.add(*told)
-        self._offer_features(first, values, labels)
+        for column in range(values.shape[1]):
+            self.by_feature.offer_all(column, values[:, column], first, labels)
         self.floors.add(seen)
         pairs = zip(labels.tolist(), predictions.tolist(), strict=True)
         for i, (label, prediction) in enumerate(pairs):
@@ -261,14 +266,6 @@ class _Gathering:
             kind, score = (RIGHT, chance) if label == prediction else (WRONG, lead)
             self.decisions.offer(kind, score, first + i)
         self._keep(first, x, labels, values, seen)
-
-    def _offer_features(self, first: int, values: NDArray[np.float64], labels: Tensor) -> None:
-        for column in range(values.shape[1]):
-            kept = self.by_feature.items.get(column, [])
-            full = len(kept) == self.by_feature.size
-            least = -kept[-1].negative_score if full else -np.inf
-            for i in np.flatnonzero(values[:, column] >= least).tolist():
-                self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
 
     def _keep(
         self, first: int, x: Batch, labels: Tensor, values: NDArray[np.float64], seen: Features

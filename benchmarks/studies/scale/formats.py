@@ -82,7 +82,7 @@ def _step(model: nn.Module, head: Any, beta: float, x: Tensor, y: Tensor) -> flo
     objective = TrainingObjective(model, head, beta).train()
     groups = [{"params": list(model.parameters()), "lr": 1e-9}]
     training = Training("", objective, groups, DenseTraining(epochs=1, amp="off"))
-    spent = least(lambda: training.step(x, y))
+    spent = least(lambda: training.step([(x, y)]))
     model.eval()
     return spent
 

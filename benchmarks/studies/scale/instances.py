@@ -32,4 +32,4 @@ def _spent(features: int, classes: int) -> float:
     squares = np.full(features, 2.0 * counts.sum())
     minima = np.full(features, -4.0)
     statistics = Statistics(counts, np.zeros(features), sums, squares, minima)
-    return seconds(lambda: statistics.instance(50, 5, bias="none"))
+    return seconds(lambda: statistics.instance(min(50, features // 2), 5, bias="none"))

@@ -93,7 +93,7 @@ def training_saving(model: nn.Module, side: int) -> Saving:
     objective = TrainingObjective(model, head, 0.0)
     groups = [{"params": list(model.parameters()), "lr": 1e-9}]
     training = Training("", objective, groups, DenseTraining(epochs=1))
-    training.step(x, torch.zeros(len(x), dtype=torch.int64))
+    training.step([(x, torch.zeros(len(x), dtype=torch.int64))])
     with TemporaryDirectory() as folder:
         saving = StepCheckpoint(training, Path(folder) / "training.pt", "")
         saving.cost = 0.0  # at once
