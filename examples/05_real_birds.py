@@ -81,6 +81,8 @@ def attributes_of(species: list[str], path: Path) -> tuple[NDArray[np.float64], 
     """Return what people say of the species, and what the attributes are called."""
     with np.load(path) as data:
         row = {name: i for i, name in enumerate(data["class_names"].tolist())}
+        if missing := [name for name in species if name not in row]:
+            raise SystemExit(f"{path} says nothing of {', '.join(missing[:5])}.")
         values: NDArray[np.float64] = data["attributes"][[row[name] for name in species]]
         names = [name.removeprefix("has_") for name in data["attribute_names"].tolist()]
     return values, [name.replace("::", ": ").replace("_", " ") for name in names]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.qpopt_torch.report.browser import QUIET, executable
 
@@ -13,6 +12,8 @@ from tests.qpopt_torch.report.browser import QUIET, executable
 @pytest.fixture(scope="session")
 def browser():
     """Start Chromium, if there is one."""
+    from playwright.sync_api import sync_playwright  # tests of the core run without it
+
     with sync_playwright() as running:
         chromium = running.chromium
         path = executable(chromium.executable_path)

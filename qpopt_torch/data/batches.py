@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from qpopt_torch.data.unpacking import Unpacked
 from qpopt_torch.errors import EmptyLoader, LoaderError, shown
 
 logger = logging.getLogger("qpopt")
+
+Part = TypeVar("Part")
 
 
 def batches(
@@ -81,6 +83,13 @@ def batches(
         raise LoaderError("The loader gave fewer samples than its DistributedSampler.")
     if number < 0 and not empty:
         raise nothing_in(loader)
+
+
+def in_groups(reading: Iterable[Part], size: int) -> Iterator[list[Part]]:
+    """Yield so many batches at a time; the last group may have fewer."""
+    reading = iter(reading)
+    while group := list(islice(reading, size)):
+        yield group
 
 
 def begin(loader: Iterable[Any], model: nn.Module) -> tuple[Batch, Iterator[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from qpopt_torch.network.observation import Features
 from qpopt_torch.sparse.sparse_head import SparseHead
@@ -33,9 +34,16 @@ class Floors:
 
     def values(self) -> NDArray[np.float64]:
         """Return what no feature falls below, in standard units; -inf where there is nothing."""
-        if self.head.relu:
+        adapter, head = self.head.adapter, self.head
+        if head.relu:
             return np.zeros(len(self.least))
-        # Nothing below 0, and 0 itself, bit for bit: that is ReLU, and never a mixture.
-        rectified = (self.least == 0).numpy() & (self.head.adapter is None)
-        zero = self.head.normalise(torch.zeros_like(self.head.mean)).detach().double().cpu().numpy()
-        return np.where(rectified, zero, -np.inf)
+        if adapter is not None:
+            off = adapter.mean[adapter.selection]
+            return self._standard(off) if adapter.relu else np.full(len(off), -np.inf)
+        # Nothing below 0, and 0 itself, bit for bit: that is ReLU.
+        rectified = (self.least == 0).numpy()
+        return np.where(rectified, self._standard(torch.zeros_like(head.mean)), -np.inf)
+
+    def _standard(self, values: Tensor) -> NDArray[np.float64]:
+        standard: NDArray[np.float64] = self.head.normalise(values).detach().double().cpu().numpy()
+        return standard

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from qpopt_torch.evidence.names import Names
 from qpopt_torch.evidence.pictures import ToImage, heat_limits
 from qpopt_torch.evidence.sample import Sample
 from qpopt_torch.evidence.showing import Show, checked_show, show_of
+from qpopt_torch.evidence.tally import Draw, Tally
 from qpopt_torch.evidence.top_samples import TopSamples
 from qpopt_torch.evidence.weighing import Weighing
 from qpopt_torch.metrics.alignment import birds_of
@@ -29,6 +29,7 @@ from qpopt_torch.metrics.birds.parts import part_alignment
 from qpopt_torch.metrics.evaluate import MetricCollection
 from qpopt_torch.network.observation import Features, run
 from qpopt_torch.sparse.classifier import SparseClassifier
+from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 
 WRONG, RIGHT = "wrong", "right"
 
@@ -64,7 +65,8 @@ class Evidence:
     assignment
         Boolean, classes × selected features.
     labels, predictions, values
-        Of every sample; its values are the selected features in standard units.
+        Of every sample; its values are the selected features in standard units. Of more than
+        200,000 samples, those of as many, drawn by chance.
     samples
         What is kept to be shown, by index.
     of_class, of_feature
@@ -74,6 +76,10 @@ class Evidence:
         Wrong decisions with the largest lead over the true class, and right ones by chance.
     floors
         The least value that the network can give a feature, as after ReLU; -inf if there is none.
+    tally
+        What all samples come to.
+    places
+        Where in the loader the samples are that have `labels`, `predictions` and `values`.
     weighing
         How the model weighs its features; None where it plainly adds them up.
     """
@@ -89,12 +95,14 @@ class Evidence:
     wrong: tuple[int, ...]
     right: tuple[int, ...]
     floors: NDArray[np.float64]
+    tally: Tally
+    places: NDArray[np.int64]
     weighing: Weighing | None = None
 
     def __repr__(self) -> str:
         n_classes, n_select = self.assignment.shape
         return (
-            f"Evidence({len(self.labels)} samples, {len(self.samples)} to be shown, "
+            f"Evidence({self.tally.n_samples} samples, {len(self.samples)} to be shown, "
             f"{n_classes} classes × {n_select} features)"
         )
 
@@ -107,12 +115,9 @@ class Evidence:
     @cached_property
     def class_means(self) -> NDArray[np.float64]:
         """Mean of the values in every class, classes × n_select; NaN without samples."""
-        n_classes = len(self.assignment)
-        sums = np.zeros((n_classes, self.values.shape[1]))
-        np.add.at(sums, self.labels, self.values.astype(np.float64))
-        counts = np.bincount(self.labels, minlength=n_classes).astype(np.float64)
+        counts = self.tally.counts.astype(np.float64)
         counts[counts == 0] = np.nan
-        means: NDArray[np.float64] = sums / counts[:, None]
+        means: NDArray[np.float64] = self.tally.sums / counts[:, None]
         return means
 
     def mean(self, c: int, column: int) -> float | None:
@@ -146,13 +151,14 @@ def gather(
     params: EvidenceParams | None = None,
     decisions: MetricCollection | None = None,
     features: MetricCollection | None = None,
+    precision: Precision = "auto",
     progress: bool = True,
 ) -> Evidence:
-    """Look at every sample once and keep what explanations need.
+    """Look at every sample once and keep what explanations need, in memory of a known size.
 
     Parameters
     ----------
-    model, loader, progress
+    model, loader, precision, progress
         As in `collect`.
     class_names
         Names of the classes, in place of those of the model or the data set.
@@ -185,6 +191,7 @@ def gather(
     (8, (4, 4))
     """
     names = Names(model, class_names, loader)
+    checked_precision(precision)
     _check(params, decisions=decisions, features=features)
     loader = unpacked(loader, model.unpack)
     data = getattr(loader, "dataset", None)
@@ -192,11 +199,11 @@ def gather(
     if show is None:
         show = show_of(data)
     gathering = _Gathering(model, params or EvidenceParams(), show)
-    n_classes = model.head.n_classes
     with model.observe() as seen:
-        reading = batches(loader, model, n_classes, title="explain", progress=progress)
+        reading = batches(loader, model, model.head.n_classes, title="explain", progress=progress)
         for number, (x, labels) in enumerate(reading):
-            run(model, x, number)
+            with autocasting(precision, x.device):
+                run(model, x, number)
             gathering.add(x, labels.cpu(), seen)
             if decisions is not None:
                 decisions.add_decisions(seen, labels)
@@ -235,9 +242,7 @@ class _Gathering:
         self.by_feature = TopSamples(params.per_feature, params.per_feature_and_class)
         self.decisions = TopSamples(params.n_decisions)
         self.samples: dict[int, Sample] = {}
-        self.labels: list[Tensor] = []
-        self.predictions: list[Tensor] = []
-        self.values: list[NDArray[np.float32]] = []
+        self.tally, self.draw = Tally.empty(*self.assignment.shape), Draw()
         self.floors = Floors(model.sparse_head)
         self.n_seen = 0
         self.chance = np.random.default_rng(0)
@@ -248,10 +253,11 @@ class _Gathering:
         sums = values @ self.assignment.T
         logits = sums if self.weighing is None else self.weighing.logits(values)
         predictions = seen.logits.argmax(1).cpu()
-        self.labels.append(labels)
-        self.predictions.append(predictions)
-        self.values.append(values.astype(np.float32))
-        self._offer_features(first, values, labels)
+        told = labels.numpy(), predictions.numpy(), values.astype(np.float32)
+        self.tally.add(*told)
+        self.draw.add(*told)
+        for column in range(values.shape[1]):
+            self.by_feature.offer_all(column, values[:, column], first, labels)
         self.floors.add(seen)
         pairs = zip(labels.tolist(), predictions.tolist(), strict=True)
         for i, (label, prediction) in enumerate(pairs):
@@ -259,39 +265,33 @@ class _Gathering:
             chance, lead = self.chance.random(), logits[i, prediction] - logits[i, label]
             kind, score = (RIGHT, chance) if label == prediction else (WRONG, lead)
             self.decisions.offer(kind, score, first + i)
-        self._keep(first, x, values, seen)
+        self._keep(first, x, labels, values, seen)
 
-    def _offer_features(self, first: int, values: NDArray[np.float64], labels: Tensor) -> None:
-        for column in range(values.shape[1]):
-            kept = self.by_feature.items.get(column, [])
-            full = len(kept) == self.by_feature.size
-            least = -kept[-1].negative_score if full else -np.inf
-            for i in np.flatnonzero(values[:, column] >= least).tolist():
-                self.by_feature.offer(column, values[i, column], first + i, int(labels[i]))
-
-    def _keep(self, first: int, x: Batch, values: NDArray[np.float64], seen: Features) -> None:
+    def _keep(
+        self, first: int, x: Batch, labels: Tensor, values: NDArray[np.float64], seen: Features
+    ) -> None:
         """Take the new samples that are among the top, and let go of those that no longer are."""
         wanted = {*self.by_class, *self.by_feature, *self.decisions}
         for index in self.samples.keys() - wanted:
             del self.samples[index]
         for index in sorted(wanted - self.samples.keys()):
             i = index - first
-            label = int(self.labels[-1][i])
+            label = int(labels[i])
             self.samples[index] = Sample.of(i, label, values, x, seen, self.show, first)
 
     def evidence(self, names: Names) -> Evidence:
         n_classes, n_select = self.assignment.shape
+        drawn = self.draw.drawn()
         return Evidence(
             names,
             self.assignment,
-            torch.cat(self.labels).numpy(),
-            torch.cat(self.predictions).numpy(),
-            np.concatenate(self.values),
+            *(drawn.labels, drawn.predictions, drawn.values),
             dict(sorted(self.samples.items())),
             tuple(self.by_class.of(c) for c in range(n_classes)),
             tuple(self.by_feature.of(column) for column in range(n_select)),
             self.decisions.of(WRONG),
             self.decisions.of(RIGHT),
             self.floors.values(),
+            *(self.tally, drawn.places),
             self.weighing,
         )

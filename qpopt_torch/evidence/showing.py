@@ -21,6 +21,10 @@ MOST_COLUMNS = 64
 """Columns of a row that are kept, and below which plain numbers are shown as a row."""
 
 
+ROUNDING = 1e-6
+"""Shares of a mean below which a number is 0: samples come in single precision."""
+
+
 @dataclass(frozen=True, eq=False)
 class ToTable:
     """Shows a sample as a row: its columns with their values.
@@ -47,7 +51,10 @@ class ToTable:
         if self.std is not None:
             values = values * np.asarray(self.std, dtype=np.float64).reshape(-1)
         if self.mean is not None:
-            values = values + np.asarray(self.mean, dtype=np.float64).reshape(-1)
+            mean = np.asarray(self.mean, dtype=np.float64).reshape(-1)
+            values = values + mean
+            # What was 0 before it was normalised is 0 again, and not what rounding leaves of it.
+            values = np.where(np.abs(values) < ROUNDING * np.abs(mean), 0.0, values)
         kept = list(zip(self.columns, values.tolist(), strict=True))[:MOST_COLUMNS]
         row = tuple((name, f"{value:.4g}") for name, value in kept)
         return Picture("table", np.zeros(0), row=row), []

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 
 class Item(NamedTuple):
@@ -45,6 +49,15 @@ class TopSamples:
             if len(same) > self.per_group:
                 items.remove(same[-1])
         del items[self.size :]
+
+    def offer_all(
+        self, key: Hashable, scores: NDArray[np.float64], first: int, groups: Sequence[int] | Tensor
+    ) -> None:
+        """Offer items with rising indices under one key; most are not good enough at a glance."""
+        kept = self.items.get(key, [])
+        least = -kept[-1].negative_score if len(kept) == self.size else -np.inf
+        for i in np.flatnonzero(scores >= least).tolist():
+            self.offer(key, scores[i], first + i, int(groups[i]))
 
     def of(self, key: Hashable) -> tuple[int, ...]:
         """Return the indices under a key, best first."""

@@ -168,12 +168,16 @@ def change_to(
 def reached(
     evidence: Evidence, column: int, value: float, *, rises: bool
 ) -> tuple[Reach, float | None]:
-    """Return whether a feature can take a value, and the limit that it would break."""
-    if not rises and value < (floor := float(evidence.floors[column])):
+    """Return whether a feature can go beyond a value, and the limit that it would break.
+
+    Beyond, for at the value itself the rival is level and not ahead. A limit that differs from it
+    by rounding is met, and not passed.
+    """
+    if not rises and value <= (floor := float(evidence.floors[column])) + LEVEL:
         return Reach.IMPOSSIBLE, floor
-    values = evidence.values[:, column]
-    limit = float(values.max() if rises else values.min())
-    beyond = value > limit if rises else value < limit
+    known = evidence.tally
+    limit = float((known.largest if rises else known.least)[column])
+    beyond = value >= limit - LEVEL if rises else value <= limit + LEVEL
     return (Reach.UNSEEN, limit) if beyond else (Reach.SEEN, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from qpopt_torch.network.head_finder import HeadLike, head_of, split_unpack
 from qpopt_torch.network.observation import Features, observe, run, unwrap
 from qpopt_torch.sparse.classifier import SparseClassifier
 from qpopt_torch.sparse.sparse_head import SparseHead
+from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 
 PRESENT = 0.5
 """An attribute counts as present in a class when more than this share of people saw it."""
@@ -37,13 +39,14 @@ def evaluate(
     n_deletion: int = 0,
     head: HeadLike = None,
     features: bool = True,
+    precision: Precision = "auto",
     progress: bool = True,
 ) -> Metrics:
     """Measure how good and how readable a model is, dense or sparse.
 
     Parameters
     ----------
-    model, head, progress
+    model, head, precision, progress
         As in `collect`.
     loader
         Batches of inputs and labels. Accuracy, SID@5 and diversity@5 are measured on them.
@@ -77,6 +80,7 @@ def evaluate(
     (40, True)
     """
     core = unwrap(model)
+    casting = partial(autocasting, checked_precision(precision))
     begun: Iterable[Any] | None = None
     head, unpack = split_unpack(head)
     if isinstance(core, SparseClassifier):
@@ -99,14 +103,16 @@ def evaluate(
     with observe(network, found) as seen:
         plain = batches(loader, core, begun=begun, title="evaluate", **reading)
         for number, (x, labels) in enumerate(plain):
-            run(core, x, number)
+            with casting(x.device):
+                run(core, x, number)
             collection.add_decisions(seen, labels)
             if features and train_loader is None:
                 collection.add_features(seen, labels)
         if features and train_loader is not None:
             training = batches(train_loader, core, title="training set", **reading)
             for number, (x, labels) in enumerate(training):
-                run(core, x, number)
+                with casting(x.device):
+                    run(core, x, number)
                 collection.add_features(seen, labels)
     return collection.compute(from_training=features and train_loader is not None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -116,9 +115,7 @@ def _weights(gallery: Evidence) -> dict[str, Any]:
 
 
 def _classes(gallery: Evidence, decisions: Evidence, number: Any) -> list[dict[str, Any]]:
-    counts = np.bincount(decisions.labels, minlength=len(decisions.assignment))
-    right = decisions.labels[decisions.labels == decisions.predictions]
-    hits = np.bincount(right, minlength=len(decisions.assignment))
+    counts, hits = decisions.tally.counts, decisions.tally.hits
     return [
         {
             "name": name,
@@ -213,9 +210,7 @@ def _change(decision: Decision, change: Change) -> list[Any]:
 
 def _confusions(decisions: Evidence) -> list[list[int]]:
     """Return label, prediction and count of all mistakes, the most frequent first."""
-    pairs = zip(decisions.labels.tolist(), decisions.predictions.tolist(), strict=True)
-    counts = Counter((a, b) for a, b in pairs if a != b)
-    return [[a, b, count] for (a, b), count in counts.most_common()]
+    return [[a, b, count] for (a, b), count in decisions.tally.mistakes.most_common()]
 
 
 def _map(gallery: Evidence) -> dict[str, Any]:
@@ -242,7 +237,7 @@ def drawn(
             "label": sample.label,
             "pred": sample.prediction,
             "index": sample.index,
-            "z": [_rounded(value, 3) for value in sample.values],
+            "z": [_rounded(value) for value in sample.values],
         }
         if maps[place:]:
             entry["maps"] = maps[place]
@@ -265,6 +260,7 @@ def drawn(
         "grid": list(grid),
         "located": bool(maps),
         "sharp": bool(sides) and max(sides) <= TINY,
+        "written": any("words" in entry or "row" in entry for entry in described),
     }
 
 

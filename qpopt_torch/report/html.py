@@ -26,7 +26,9 @@ from qpopt_torch.report.levels import LevelPage
 from qpopt_torch.report.meaning import meaning_rows, twin_rows
 from qpopt_torch.report.overview import (
     averages,
+    guess,
     metric_rows,
+    nothing_below,
     setting_rows,
     sharing,
     solve_rows,
@@ -202,8 +204,9 @@ def described(
         "dense": dense,
         "sharing": sharing(model),
         "adapter": model.sparse_head.adapter,
-        "relu": model.sparse_head.relu,
+        "relu": nothing_below(gallery),
         "averages": averages(gallery),
+        "guess": guess(gallery),
         "solve": solve_rows(model),
         "settings": setting_rows(model, settings),
         "truth": meaning_rows(meaning),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -13,6 +14,9 @@ from qpopt.preprocessing import sharing_advice
 from qpopt_torch.evidence.gather import Evidence
 from qpopt_torch.metrics.summary import METRICS, Metrics
 from qpopt_torch.sparse.classifier import SparseClassifier
+
+GUESS = re.compile(r"\? \(r \d+\.\d\d\)")
+"""How a name ends that is a guess."""
 
 
 def metric_rows(metrics: Metrics, dense: Metrics | None) -> list[dict[str, Any]]:
@@ -51,13 +55,23 @@ def sharing(model: SparseClassifier) -> dict[str, Any]:
 
 def averages(gallery: Evidence) -> dict[str, Any]:
     """Return between what the averages of the features lie, and over how many samples."""
-    means = gallery.values.mean(axis=0, dtype=np.float64)
+    means = gallery.tally.sums.sum(axis=0) / gallery.tally.n_samples
     return {
-        "n_samples": len(gallery.values),
+        "n_samples": gallery.tally.n_samples,
         # Without the sign of a zero that is shown as −0.00.
         "least": round(float(means.min()), 2) + 0.0,
         "largest": round(float(means.max()), 2) + 0.0,
     }
+
+
+def nothing_below(gallery: Evidence) -> bool:
+    """Return whether no feature ever is below 0, so that what would be counts as 0."""
+    return bool((np.abs(gallery.floors) < 0.005).all())
+
+
+def guess(gallery: Evidence) -> str | None:
+    """Return a name that `name_features` guessed from attributes, if there is one."""
+    return next((name for name in gallery.names.features if GUESS.search(name)), None)
 
 
 def solve_rows(model: SparseClassifier) -> list[tuple[str, str]]:
@@ -100,7 +114,8 @@ def setting_rows(
     ]
     if head.adapter is not None:
         hidden = head.adapter.hidden
-        rows.append(("Adapter", f"{hidden} hidden units" if hidden else "linear"))
+        path = f"{hidden} hidden units" if hidden else "linear"
+        rows.append(("Adapter", path + (", with ReLU" if head.adapter.relu else "")))
     if head.relu:
         rows.append(("Features below their mean", "count as 0"))
     rows += [(str(key), str(value)) for key, value in (settings or {}).items()]

@@ -145,8 +145,12 @@ class SparseHead(nn.Module):
         return F.leaky_relu(standard, self.leak) if self.training else standard.relu()
 
     def classify(self, features: Tensor) -> Tensor:
-        """Return the logits of selected features."""
-        return F.linear(self.normalise(self.dropout(features)), self.assignment, self.class_bias)
+        """Return the logits of selected features, added up in the precision of the model."""
+        values = self.normalise(self.dropout(features))
+        if torch.is_autocast_enabled(values.device.type):
+            with torch.autocast(values.device.type, enabled=False):
+                return F.linear(values, self.assignment, self.class_bias)
+        return F.linear(values, self.assignment, self.class_bias)
 
     def forward(self, received: Tensor) -> Tensor:
         """Return the logits of what the network gives."""

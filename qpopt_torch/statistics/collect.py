@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import torch
@@ -30,6 +30,7 @@ from qpopt_torch.statistics.accumulator import (
     checked_bins,
 )
 from qpopt_torch.statistics.checkpoint import EVERY, PassCheckpoint
+from qpopt_torch.statistics.joining import join
 from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 from qpopt_torch.statistics.statistics import Statistics
 
@@ -155,12 +156,14 @@ def collect(
         scale = FeatureScale(torch.as_tensor(like.shift), torch.as_tensor(like.scale))
         bins = bins or like.histograms.shape[2]  # type: ignore[union-attr]
 
-    def whole_pass() -> Statistics | None:
+    place = next(iter(core.parameters())).device if first is None else first.features.device
+    device = "cpu" if place.type == "mps" else place
+    own_scale = FeatureScale(*(values.to(device) for values in scale))
+    sums = Accumulator(found.n_classes, own_scale, bins)
+
+    def whole_pass() -> None:
         if first is None:
-            return None
-        device = "cpu" if first.features.device.type == "mps" else first.features.device
-        own_scale = FeatureScale(*(values.to(device) for values in scale))
-        sums = Accumulator(found.n_classes, own_scale, bins)
+            return
         kept, done = None, 0
         if checkpoint is not None:
             identity = {
@@ -197,10 +200,10 @@ def collect(
                     kept.after(number + 1, sums)
         if kept is not None:
             kept.done()
-        return Statistics.of(sums, names, found)
 
-    parts = [part for part in ranks.on_all(whole_pass) if part is not None]
-    return reduce(Statistics.merge, parts)
+    ranks.on_all(whole_pass)
+    join(sums)
+    return Statistics.of(sums, names, found)
 
 
 def _run(core: nn.Module, x: Batch, seen: Features, number: int) -> None:

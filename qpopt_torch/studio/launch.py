@@ -147,10 +147,10 @@ def open_studio(
     features = np.concatenate([part.numpy() for part in received]).astype(np.float32)
     gallery, decisions = found.gallery, found.decisions
     # The samples of the galleries came first, then those of the decisions.
-    first = 0 if train_loader is None else len(gallery.labels)
-    seen = features[first : first + len(decisions.labels)]
+    first = 0 if train_loader is None else gallery.tally.n_samples
+    seen = features[first + decisions.places]
     cached = Cached(
-        features[:first] if first else seen,
+        features[gallery.places] if first else seen,
         gallery.labels,
         seen,
         decisions.labels,

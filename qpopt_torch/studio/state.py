@@ -93,8 +93,9 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; `from_dict` reads it."""
-        plain = asdict(self)
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
         plain["demands"] = [demand.to_dict() for demand in self.demands]
+        plain["accuracy"] = None if self.accuracy is None else asdict(self.accuracy)
         return plain
 
     @classmethod

@@ -78,7 +78,7 @@ class Within:
     Parameters
     ----------
     steps
-        Steps that were taken.
+        Batches that were trained on.
     loss
         Sum of the losses of the samples.
     n_correct, n_samples
@@ -152,7 +152,8 @@ class StepCheckpoint:
 
     def after(self, done: int, within: Within, loader: Any) -> None:
         """Save the step that was taken, if it is time."""
-        if self.path is None or (ranks.active() and within.steps % APART):
+        apart = APART * self.training.settings.accumulate
+        if self.path is None or (ranks.active() and within.steps % apart):
             return
         if not ranks.on_first(self._is_due):
             return

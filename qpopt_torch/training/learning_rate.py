@@ -15,12 +15,11 @@ from torch import Tensor
 
 from qpopt.io import opened_json, save_json
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import batches
+from qpopt_torch.data.batches import batches, in_groups
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.seeding import seeded
 from qpopt_torch.errors import TrainingError
 from qpopt_torch.network.fingerprint import fingerprint
-from qpopt_torch.network.observation import explained
 from qpopt_torch.training.loop import Training
 from qpopt_torch.training.objectives import TrainingObjective
 from qpopt_torch.training.settings import FineTuning
@@ -95,9 +94,11 @@ def trial(
     copy.train()
     losses = []
     with seeded(settings.seed, 0, None):
-        for number, (x, y) in enumerate(islice(cycle(kept), settings.trials.steps)):
-            with explained(copy.model, x, number % len(kept)):
-                result = training.step(x.to(training.device), y.to(training.device))
+        reading = islice(cycle(kept), settings.trials.steps * settings.accumulate)
+        for group in in_groups(reading, settings.accumulate):
+            result = training.step(
+                [(x.to(training.device), y.to(training.device)) for x, y in group]
+            )
             if result is None:
                 return inf
             losses.append(result[0])
@@ -115,6 +116,6 @@ def _some_batches(
         for x, y in batches(loader, objective.model, objective.n_classes, repeated=True):
             kept.append((x.cpu(), y.cpu()))
             size += x.nbytes
-            if len(kept) == settings.trials.steps or size > MEMORY:
+            if len(kept) == settings.trials.steps * settings.accumulate or size > MEMORY:
                 break
     return kept

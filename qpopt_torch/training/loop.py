@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import inf
 from time import perf_counter
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from qpopt.control.progress import Bar
 from qpopt.io import AnyPath
 from qpopt_torch.data import distributed as ranks
-from qpopt_torch.data.batches import batch_count, batches, require_rereadable
+from qpopt_torch.data.batches import batch_count, batches, in_groups, require_rereadable
 from qpopt_torch.data.inputs import Batch
 from qpopt_torch.data.resuming import gone_on
 from qpopt_torch.data.seeding import seeded, set_random_state
@@ -95,12 +95,41 @@ class Training:
         if ranks.active():
             self.parallel = nn.parallel.DistributedDataParallel(self.objective)
 
-    def step(self, x: Batch, y: Tensor) -> tuple[float, Tensor] | None:
-        """Take one step; return loss and logits, or None if the loss is not finite."""
+    def step(
+        self, group: Sequence[tuple[Batch, Tensor]], first: int = 0
+    ) -> tuple[float, Tensor] | None:
+        """Take one step; return loss and logits, or None if the loss is not finite.
+
+        Gradients of several batches are added up, each weighed by its samples. `first` is the
+        number of the first one, by which errors name them.
+        """
         self.optimizer.zero_grad(set_to_none=True)
+        n_samples = sum(len(x) for x, _ in group)
+        mean, logits = 0.0, []
+        for number, (x, y) in enumerate(group):
+            last = number == len(group) - 1
+            with explained(self.model, x, first + number), self._exchanging(last):
+                found = self._add_gradients(x, y, len(x) / n_samples)
+            if found is None:
+                return None
+            mean += found[0]
+            logits.append(found[1])
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return mean, torch.cat(logits)
+
+    def _exchanging(self, last: bool) -> AbstractContextManager[Any]:
+        """Let processes exchange gradients once a step, with its last batch."""
+        if isinstance(self.parallel, nn.parallel.DistributedDataParallel) and not last:
+            return self.parallel.no_sync()
+        return nullcontext()
+
+    def _add_gradients(self, x: Batch, y: Tensor, share: float) -> tuple[float, Tensor] | None:
+        """Add the gradients of a batch; return its share of the loss, and its logits."""
         precision = torch.autocast(self.device.type, self.amp, enabled=self.amp is not None)
         with precision, _norms_for(self.objective, len(x)):
             loss, logits = self.parallel(x, y)
+        loss = loss * share
         if not loss.requires_grad:
             raise TrainingError(
                 "The loss does not depend on any parameter that requires a gradient; call "
@@ -112,8 +141,6 @@ class Training:
         if not finite:
             return None
         self.scaler.scale(loss).backward()
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
         return float(loss.detach()), logits.detach()
 
     def begin_epoch(self, epoch: int) -> float:
@@ -210,23 +237,25 @@ def _epoch(
                 bar.advance()
         # Where an epoch goes on behind its last step, no batch is left.
         known: dict[str, Any] = {"begun": begun, "repeated": True, "empty": begun is not None}
-        for x, y in batches(loader, training.model, training.objective.n_classes, **known):
+        reading = batches(loader, training.model, training.objective.n_classes, **known)
+        for group in in_groups(reading, training.settings.accumulate):
             training.set_epoch(epoch + within.steps / (n_batches or inf))
-            with explained(training.model, x, within.steps):
-                result = training.step(x, y)
+            result = training.step(group, within.steps)
             if result is None:
                 return None
             loss, logits = result
-            within.n_correct += int((logits.argmax(1) == y).sum())
-            within.n_samples += len(x)
-            within.loss += loss * len(x)
-            within.steps += 1
+            labels = torch.cat([y for _, y in group])
+            within.n_correct += int((logits.argmax(1) == labels).sum())
+            within.n_samples += len(labels)
+            within.loss += loss * len(labels)
+            within.steps += len(group)
             within.seconds = before + perf_counter() - began
             saving.after(epoch, within, loader)
-            bar.advance(
-                f"epoch {epoch + 1}  loss {within.loss / within.n_samples:.3f}  "
-                f"accuracy {100 * within.n_correct / within.n_samples:.1f} %"
-            )
+            for _ in group:
+                bar.advance(
+                    f"epoch {epoch + 1}  loss {within.loss / within.n_samples:.3f}  "
+                    f"accuracy {100 * within.n_correct / within.n_samples:.1f} %"
+                )
     if not all(torch.isfinite(p).all() for p in training.model.parameters()):
         return None
     figures = ranks.on_all(lambda: (within.loss, within.n_correct, within.n_samples))
@@ -237,7 +266,7 @@ def _epoch(
         "accuracy": n_correct / n_samples,
         "lr": rate,
         "seconds": before + perf_counter() - began,
-        "steps": within.steps,
+        "steps": -(-within.steps // training.settings.accumulate),
     }
 
 

@@ -58,6 +58,9 @@ class Schedule:
         accuracy: choose it on validation data.
     amp
         Precision of the forward pass; `auto` takes bfloat16 or float16 on a GPU.
+    accumulate
+        How many batches make one step, where memory has no room for a large batch. Their gradients
+        are those of the large batch but for what looks at all its samples: batch norms.
     seed
         Fixes everything random; every epoch has its own stream, so a resumed training ends the
         same.
@@ -78,10 +81,11 @@ class Schedule:
     smoothing: float = 0.0
     beta: float | Literal["auto"] = "auto"
     amp: Amp = "auto"
+    accumulate: int = 1
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_settings(self, epochs=0, decay_every=1)
+        check_settings(self, epochs=0, decay_every=1, accumulate=1)
 
     def rate(self, epoch: float) -> float:
         """Return the factor of the learning rate after some epochs."""
@@ -190,7 +194,7 @@ class PartialTraining(FineTuning):
     norms: Literal["trained", "frozen"] = "frozen"
 
     def __post_init__(self) -> None:
-        check_settings(self, epochs=0, decay_every=1, views=1, batch_size=1)
+        check_settings(self, epochs=0, decay_every=1, views=1, batch_size=1, accumulate=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +246,7 @@ class AdapterTraining:
     """
 
     amp: ClassVar[Amp] = "off"
+    accumulate: ClassVar[int] = 1
     automatic: ClassVar[tuple[str, ...]] = ()
 
     kind: Literal["linear", "mlp"] = "mlp"

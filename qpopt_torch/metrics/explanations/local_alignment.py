@@ -62,8 +62,9 @@ class LocalAlignment(GroupMetric):
         r = (mean f_d where the attribute is present − mean f_d where it is absent)
             / mean(f_d − min f_d),
 
-    the last mean over all samples; the value is the mean over c and d of the largest r. It does not
-    change if a feature is shifted or multiplied by a positive number.
+    the last mean over all samples; a feature that is the same everywhere follows nothing, r = 0.
+    The value is the mean over c and d of the largest r. It does not change if a feature is shifted
+    or multiplied by a positive number.
 
     Parameters
     ----------

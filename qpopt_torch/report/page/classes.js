@@ -51,7 +51,7 @@ function classView(c) {
     h("ul", { class: "parts" }, columns.map((j) => classPart(c, j))),
     weights ? null : h("h3", null, "Nearest classes"),
     weights ? null : near.length ? h("table", { class: "plain" },
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col" }, "Shared"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Contrast")))),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Class"), h("th", { scope: "col", class: "few" }, "Shared"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Contrast")))),
       h("tbody", null, near.map(({ other, shared }) => h("tr", null, h("th", { scope: "row" }, classLink(other)),
         h("td", { class: "few" }, `${shared} of ${columns.length}`),
         h("td", { class: "number" }, h("a", { href: `#/contrast/${c}/${other}`, "aria-label": `Contrast with ${className(other)}` }, "Contrast")))))) : h("p", null, "No other class shares a feature with it."),

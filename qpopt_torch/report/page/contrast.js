@@ -25,7 +25,8 @@ function contrastView(a, b) {
 }
 
 function contrastGrid(features, a, b) {
-  const perClass = window.matchMedia("(max-width: 46rem)").matches ? 2 : 3;
+  // Words and numbers need more room than pictures.
+  const perClass = (window.matchMedia("(max-width: 46rem)").matches ? 2 : 3) - (DATA.written ? 1 : 0);
   const samples = (c) => DATA.classes[c].samples.slice(0, perClass);
   const cells = (c, j) => samples(c).map((id) => h("td", null, valueTile(id, j)));
   const gap = () => h("td", { class: "gap", "aria-hidden": "true" });

@@ -17,7 +17,7 @@ function decisionCard(kind, entry) {
   const shown = entry.feature === undefined ? null : entry.feature;
   return h("li", null, h("a", { href: `#/decision/${kind}/${entry.place}`, "aria-label": `Decision on sample ${sample.index}` }, picture(entry.sample, shown)),
     kind === "wrong"
-      ? [h("div", { class: "card-title" }, className(sample.label), h("div", { class: "wrong" }, "taken for ", className(sample.pred))), misled(entry) ? h("div", { class: "note" }, "Misled by ", misled(entry)) : null]
+      ? [h("div", { class: "card-title" }, className(sample.label), h("div", { class: "wrong" }, "taken for ", className(sample.pred))), misled(entry) ? h("div", { class: "note" }, "What misled: ", misled(entry)) : null]
       : h("div", { class: "card-title" }, className(sample.label), h("div", { class: "right note" }, "recognised")));
 }
 
@@ -32,7 +32,7 @@ function decisionsView() {
     const members = all[kind].filter((e) => chosen === "" || [DATA.samples[e.sample].label, DATA.samples[e.sample].pred].includes(Number(chosen)));
     list.replaceChildren(...members.slice(0, shown).map((e) => decisionCard(kind, e)));
     more.hidden = members.length <= shown;
-    const what = kind === "wrong" ? `${plural(members.length, "wrong decision")} of ${total}, the largest lead over the true class first` : `${plural(members.length, "right decision")}, drawn by chance`;
+    const what = !members.length ? `There are no ${kind} decisions.` : kind === "wrong" ? `${plural(members.length, "wrong decision")} of ${total}, the largest lead over the true class first` : `${plural(members.length, "right decision")}, drawn by chance`;
     status.textContent = what + (members.length > shown ? `; ${shown} shown` : "");
   };
   const segment = (key, text) => h("label", { class: "segment" }, h("input", { type: "radio", name: "kind", value: key, checked: key === kind, on: { change: () => { kind = key; shown = PAGE; update(); } } }), h("span", null, text));

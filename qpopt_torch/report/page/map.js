@@ -70,9 +70,9 @@ function mapDrawing(node, rows, marked) {
   const longest = names.reduce((most, name) => Math.max(most, name.length), 0);
   const nameWidth = Math.min(narrow ? 150 : 320, 16 + 6.6 * longest), left = treeWidth + nameWidth;
   const label = (j) => (featureName(j).length > 26 ? `${featureName(j).slice(0, 25)}…` : featureName(j));
-  const top = 24 + 5.2 * Math.max(...DATA.features.map((_, j) => label(j).length));
+  const letters = Math.max(...DATA.features.map((_, j) => label(j).length)), top = 24 + 5.2 * letters;
   const columns = DATA.feature_order;
-  const width = left + columns.length * COLUMN + 60, height = top + rows.length * ROW + 10;
+  const width = left + columns.length * COLUMN + 30 + 3.2 * letters, height = top + rows.length * ROW + 10;
   const most = Math.floor((nameWidth - 16) / 6.6);
   const short = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
   const y = (place) => top + (place + 0.5) * ROW;

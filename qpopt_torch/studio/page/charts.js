@@ -19,33 +19,40 @@ function download(name, address) {
   link.remove();
 }
 
-// The colours of a drawing are the page's; in a file they have to stand in it.
-function standalone(drawing) {
+// The colours of a drawing are the page's; in a file they have to stand in it, and so does the ground behind it.
+function standalone(drawing, ground = null) {
   const copy = drawing.cloneNode(true);
   const box = drawing.getBoundingClientRect();
   const pairs = [[drawing, copy], ...[...drawing.querySelectorAll("*")].map((node, i) => [node, copy.querySelectorAll("*")[i]])];
   for (const [node, twin] of pairs) {
     const style = getComputedStyle(node);
-    for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight"]) twin.setAttribute(key, style.getPropertyValue(key));
+    for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "vector-effect", "font-family", "font-size", "font-weight"]) twin.setAttribute(key, style.getPropertyValue(key));
     twin.removeAttribute("class");
   }
+  if (ground) copy.prepend(svg("rect", { width: "100%", height: "100%", fill: ground }));
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("width", box.width);
   copy.setAttribute("height", box.height);
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
 }
 
-async function rasterised(address, width, height, over) {
+async function decodedImage(address) {
   const image = new Image();
   image.src = address;
   await image.decode();
+  return image;
+}
+
+async function rasterised(address, width, height, over) {
+  const image = await decodedImage(address);
   const scale = Math.max(1, Math.ceil(800 / width));
   const canvas = h("canvas", { width: width * scale, height: height * scale });
   const context = canvas.getContext("2d");
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   if (over) {
     context.globalAlpha = Number(over.style.opacity || 1);
-    context.drawImage(over, 0, 0, canvas.width, canvas.height);
+    const layer = over.tagName.toLowerCase() === "svg" ? await decodedImage(standalone(over)) : over;
+    context.drawImage(layer, 0, 0, canvas.width, canvas.height);
   }
   return canvas.toDataURL("image/png");
 }
@@ -53,12 +60,16 @@ async function rasterised(address, width, height, over) {
 function takeAlong(node) {
   const drawing = node.tagName.toLowerCase() === "svg" ? node : null;
   const image = drawing ? null : node.querySelector("img");
+  if (!drawing && !image && node.classList.contains("waiting")) {
+    new MutationObserver((_, self) => { self.disconnect(); takeAlong(node); }).observe(node, { childList: true });
+    return;
+  }
   if ((!drawing && !image) || node.dataset.taken) return;
   node.dataset.taken = "yes";
   const save = async (kind) => {
     const box = (drawing || image).getBoundingClientRect();
-    const source = drawing ? standalone(drawing) : image.src;
-    const heat = drawing || document.body.classList.contains("no-heat") ? null : node.querySelector("canvas");
+    const source = drawing ? standalone(drawing, getComputedStyle(document.body).backgroundColor) : image.src;
+    const heat = drawing || document.body.classList.contains("no-heat") ? null : node.querySelector(".heat");
     download(`qpopt.${kind}`, kind === "svg" ? source : await rasterised(source, box.width, box.height, heat));
   };
   const button = (kind) => h("button", { type: "button", title: `Save as ${kind.toUpperCase()}`, on: { click: (event) => { event.preventDefault(); event.stopPropagation(); save(kind); } } }, kind.toUpperCase());

@@ -19,8 +19,10 @@ OnMessage = Callable[[dict[str, Any]], None]
 class Worker:
     """Hands jobs to a process; a new job ends the one before.
 
-    A second process stands by, its imports done, so that ending one costs no time. They talk in
-    lines of JSON: a job in, messages out, of which the last one of a job says `"last": true`.
+    A second process stands by, its imports done, so that ending one costs no time. It takes the
+    place of the one that was ended, and the next one is begun with the first message of a job: what
+    it imports shall not delay the first answer. They talk in lines of JSON: a job in, messages out,
+    of which the last one of a job says `"last": true`.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class Worker:
         self.busy: dict[str, Any] | None = None
         self.threads: list[threading.Thread] = []
         self.active = self._started()
-        self.spare = self._started()
+        self.spare: subprocess.Popen[str] | None = self._started()
 
     def submit(self, job: Mapping[str, Any]) -> None:
         """Do a job now, in place of the one that is being done."""
@@ -61,7 +63,8 @@ class Worker:
         with self.lock:
             self.closed, self.busy = True, None
             for process in (self.active, self.spare):
-                process.kill()
+                if process is not None:
+                    process.kill()
         for thread in self.threads:
             thread.join()
 
@@ -73,9 +76,9 @@ class Worker:
         self._replace()
 
     def _replace(self) -> None:
-        """Go on with the process that stands by, unless that has ended meanwhile."""
-        self.active = self.spare if self.spare.poll() is None else self._started()
-        self.spare = self._started()
+        """Go on with the process that stands by, unless there is none or it has ended meanwhile."""
+        spare, self.spare = self.spare, None
+        self.active = self._started() if spare is None or spare.poll() is not None else spare
 
     def _started(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -107,6 +110,8 @@ class Worker:
                     continue
                 if message.get("last"):
                     self.busy = None
+                if self.spare is None and not self.closed:
+                    self.spare = self._started()
             self.on_message(message)
         self._ended(process)
 

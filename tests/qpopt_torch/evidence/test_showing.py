@@ -66,6 +66,14 @@ def test_rows_are_shown_as_they_were():
     assert (again.columns, again.class_names) == (("a", "b"), ("x", "y"))
 
 
+def test_a_zero_is_shown_as_zero():
+    values = torch.tensor([[0.0, 1.3], [0.3, 0.0], [0.1, 1e-4]])
+    table = Table(values, [0, 1, 1], columns=["a", "b"])
+    shows = to_table(table.columns, table.mean, table.std)
+    shown = [tuple(value for _, value in shows(table[i][0])[0].row) for i in range(3)]
+    assert shown == [("0", "1.3"), ("0.3", "0"), ("0.1", "0.0001")]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -1,4 +1,4 @@
-"""Which browser the tests of the page use, and how it starts."""
+"""Which browser the tests of the page use, how it starts, and how it goes to a view."""
 
 from __future__ import annotations
 
@@ -33,3 +33,15 @@ def executable(fetched: str) -> str:
             pytest.fail(missing)
         pytest.skip(missing)
     return found
+
+
+def go(page, view):
+    """Open a view; the page follows the address in an event of its own."""
+    page.evaluate(
+        "(hash) => new Promise((done) => {"
+        "  if (location.hash === hash) return done();"
+        "  addEventListener('hashchange', () => done(), { once: true });"
+        "  location.hash = hash;"
+        "})",
+        f"#/{view}",
+    )

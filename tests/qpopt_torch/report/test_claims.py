@@ -17,6 +17,7 @@ from qpopt_torch import (
     SparseClassifier,
     collect,
     conformal,
+    name_features,
     train_adapter,
 )
 from qpopt_torch.metrics.alignment import birds_of
@@ -131,7 +132,12 @@ def test_what_is_asked_for_besides(claims_of):
         "n_deletion": 5,
     }
     given["similarity"] += given["similarity"].T
-    assert claims_of(small_sparse(relu=True), loader, **given).false == []
+    given["attribute_names"] = ["red wing", "long tail", "crest", "bars", "spots"]
+    sparse = small_sparse(relu=True)
+    known = {key: given[key] for key in ("attributes", "attribute_names")}
+    name_features(sparse, loader=loader, progress=False, **known)
+    assert any("? (r " in name for name in sparse.feature_names.values())
+    assert claims_of(sparse, loader, **given).false == []
 
 
 @given(

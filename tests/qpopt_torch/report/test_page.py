@@ -6,6 +6,7 @@ from torch import nn
 
 from qpopt_torch import SparseClassifier, collect, conformal
 from tests.qpopt_torch.readable import NAMES, small_loader, small_sparse
+from tests.qpopt_torch.report.browser import go
 from tests.qpopt_torch.report.decoding import data_of
 
 VIEWS = ("overview", "classes", "class/2", "contrast/0/1", "features", "feature/0", "decisions")
@@ -19,18 +20,6 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     return sparse.report(
         path, small_loader(1), train_loader=small_loader(2), title="<b>Animals</b>", progress=False
-    )
-
-
-def go(page, view):
-    """Open a view; the page follows the address in an event of its own."""
-    page.evaluate(
-        "(hash) => new Promise((done) => {"
-        "  if (location.hash === hash) return done();"
-        "  addEventListener('hashchange', () => done(), { once: true });"
-        "  location.hash = hash;"
-        "})",
-        f"#/{view}",
     )
 
 
@@ -144,7 +133,7 @@ def test_wrong_decisions_name_what_misled(report, open_page):
     page = open_page(report)
     page.get_by_role("tab", name="Decisions").click()
     card = page.locator("#panel-decisions .cards > li").first
-    assert "Misled by" in card.inner_text()
+    assert "What misled: " in card.inner_text()
     card.get_by_role("link").first.click()
     page.get_by_role("heading", name="taken for").wait_for()
     assert "What misled" in page.locator("#panel-decisions .callout").inner_text()

@@ -3,9 +3,14 @@ import pytest
 import torch
 
 from qpopt import InvalidArgument
-from qpopt_torch import collect
+from qpopt_torch import FineTuning, collect, evaluate, fine_tune
+from qpopt_torch.explain import gather
 from qpopt_torch.statistics.precision import autocasting
-from tests.qpopt_torch.small import batches, cnn
+from qpopt_torch.training.loop import Training
+from qpopt_torch.training.objectives import TrainingObjective
+from tests.qpopt_torch.small import batches, cnn, same, sparse
+
+KINDS = ("float32", "bfloat16")
 
 SIZES = (40, 40, 40)
 
@@ -35,3 +40,52 @@ def test_auto_is_float32_without_a_gpu():
 def test_what_is_no_precision_is_refused(precision):
     with pytest.raises(InvalidArgument, match="precision must be auto, float32, bfloat16"):
         collect(cnn(), batches(), precision=precision, progress=False)
+
+
+def test_metrics_and_explanations_in_lower_precision():
+    model = sparse()
+    exact, rough = (evaluate(model, batches(), precision=p, progress=False) for p in KINDS)
+    assert exact.diversity5 != rough.diversity5
+    assert rough.diversity5 == pytest.approx(exact.diversity5, abs=1.0)
+    assert rough.class_independence == pytest.approx(exact.class_independence, abs=1.0)
+    exact, rough = (gather(model, batches(), precision=p, progress=False) for p in KINDS)
+    assert 0 < np.abs(exact.values - rough.values).max() < 0.1
+    for look in (evaluate, gather):
+        with pytest.raises(InvalidArgument, match="precision must be"):
+            look(model, batches(), precision="half", progress=False)
+
+
+def test_a_sparse_head_adds_up_what_it_gets():
+    """What explanations add up is the logit, to the last digits of float32."""
+    model, (x, _) = sparse(), batches()[0]
+    with torch.autocast("cpu", torch.bfloat16), model.observe() as seen:
+        model.network(x)
+    assert seen.features.dtype == torch.bfloat16
+    assert seen.logits.dtype == torch.float32
+    values = model.sparse_head.normalise(seen.features.double()).numpy()
+    np.testing.assert_allclose(seen.logits, values @ model.assignment.T, rtol=1e-5, atol=1e-5)
+
+
+def test_float16_is_trained_with_a_scaled_loss():
+    """Without the scale, small gradients would be 0; steps that overflow are left out."""
+    model = sparse()
+    settings = FineTuning(epochs=3, lr=0.001, amp="float16")
+    objective = TrainingObjective(model, model.head, 0.0)
+    groups = [{"params": list(objective.parameters()), "lr": 0.001}]
+    training = Training("", objective, groups, settings)
+    assert training.scaler.is_enabled()
+    objective.train()
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    scale = training.scaler.get_scale()
+    first = next(model.parameters())
+    hook = first.register_hook(lambda gradient: gradient * torch.inf)
+    training.step([batches()[0]])
+    assert training.scaler.get_scale() < scale
+    assert same(before, dict(model.named_parameters()))
+    hook.remove()
+    for _ in range(20):  # until the scale fits
+        training.step([batches()[0]])
+    assert torch.isfinite(first).all()
+    assert not torch.equal(before["network.0.weight"], first)
+    history = fine_tune(sparse(), batches(), settings, progress=False)
+    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]

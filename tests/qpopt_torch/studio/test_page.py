@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
@@ -45,9 +46,6 @@ def test_find_a_feature_exclude_it_solve_compare_undo_and_take_it_along(tab, ope
     other.get_by_role("button", name="Export").click()
     other.get_by_role("button", name="As Python").click()
     other.get_by_text("qpopt_torch.sparsify(").wait_for()
-    with other.expect_download() as taken:
-        other.locator(".chart .take").get_by_text("SVG").dispatch_event("click")
-    assert taken.value.suggested_filename == "qpopt.svg"
     other.get_by_role("button", name="Compare", exact=True).click()
     other.get_by_role("tabpanel", name="Compare").get_by_text("Random assignment").wait_for()
     other.get_by_role("tab", name="Steer").click()
@@ -55,6 +53,45 @@ def test_find_a_feature_exclude_it_solve_compare_undo_and_take_it_along(tab, ope
     steering = other.get_by_role("tabpanel", name="Steer")
     steering.get_by_text("Exclude red eye").wait_for(state="detached")
     assert [one.kind for one in opened.studio.session.demands] == ["rename"]
+
+
+def taken(page, buttons, kind):
+    """The file that a button gives."""
+    with page.expect_download() as found:
+        buttons.get_by_text(kind).first.dispatch_event("click")
+    assert found.value.suggested_filename == f"qpopt.{kind.lower()}"
+    return found.value.path()
+
+
+def test_charts_and_pictures_as_files(tab):
+    """As they are on the page: its colours, the ground behind them, heat over pictures."""
+    page = tab("feature/1")
+    page.emulate_media(color_scheme="dark")
+    chart = page.locator("#panel-features .histogram + .take").first
+    chart.wait_for(state="attached")
+    ground, bar = (21, 24, 27), (232, 102, 44)
+    for kind in ("PNG", "SVG"):
+        path = taken(page, chart, kind)
+        if kind == "SVG":
+            drawing = ElementTree.parse(path).getroot()
+            fills = {node.get("fill") for node in drawing.iter("{http://www.w3.org/2000/svg}rect")}
+            assert {f"rgb{ground}", f"rgb{bar}"} <= fills
+            assert "class" not in {key for node in drawing.iter() for key in node.attrib}
+            continue
+        with Image.open(path) as picture:
+            assert picture.width >= 800
+            colours = {colour[:3] for _, colour in picture.getcolors(1 << 20)}
+        assert {ground, bar} <= colours
+    pictures = page.locator("#panel-features .picture .take")
+    plain, *over = [taken(page, pictures, "PNG").read_bytes() for _ in switched(page)]
+    assert len({plain, *over}) == 3
+
+
+def switched(page):
+    """Show pictures alone, with heat in colours, and as contours."""
+    for name in ("Heat maps", "Heat maps", "As contours"):
+        page.get_by_role("button", name=name).click()
+        yield
 
 
 def test_what_is_wrong_can_be_said_where_it_is_seen(tab, opened):

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from tests.qpopt_torch.report.claims.checks import MAPLESS
 from tests.qpopt_torch.report.claims.meanings import meanings
 from tests.qpopt_torch.report.claims.reading import numbers
 
@@ -27,7 +28,7 @@ def contrast(claims, a, b):
     patterns = {
         r"They share (\d+) of (\d+) features\.(.*?)"
         r"(?: In truth they differ in the (.+), nothing else\.)?": lede,
-        "This model has no.*": None,
+        MAPLESS: None,
     }
     for text in seen["paragraphs"]:
         claims.explain(text, patterns)
@@ -67,7 +68,9 @@ def one_row(claims, a, b, row):
             claims.say(np.isnan(truth.means[c, j]), f"{name} has no usual value")
         else:
             claims.near(numbers(part)[0], truth.means[c, j], f"{name} usually {part}")
-    places = [p for c in (a, b) for p in claims.data["classes"][c]["samples"][:3]]
+    side = cells.index("")  # between the classes; as many samples of either as it has
+    kept = [claims.data["classes"][c]["samples"] for c in (a, b)]
+    places = [p for samples in kept for p in samples[: max(2, side)]]
     for cell, place in zip(filter(None, cells), places, strict=True):
         value = truth.shown.z[claims.sample(place), j]
         claims.near(numbers(cell)[0], value, f"{name} is {cell}")

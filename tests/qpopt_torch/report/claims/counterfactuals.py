@@ -87,7 +87,22 @@ def way(claims, text, sample, rival):
     more, less = claims.truth.winners(sample, changes)
     claims.say(more == rival, f"{claims.class_names[rival]} wins: {text}")
     claims.say(less != rival, f"{claims.class_names[rival]} wins with less: {text}")
+    if len(moves) == 1 and np.copysign(1, moves[0][1]) < 0:
+        possible(claims, text, sample, rival, moves[0][0])
     return moves
+
+
+def possible(claims, text, sample, rival, j):
+    """A feature that has to fall, and its least value: does the class win there?"""
+    truth = claims.truth
+    floor = truth.floor(j)
+    if floor is None:
+        return
+    change = np.zeros((1, truth.uses.shape[1]))
+    change[0, j] = floor - truth.decided.z[sample, j]
+    totals = truth.logits(sample, change)[0]
+    ahead = totals[rival] - np.delete(totals, rival).max()
+    claims.say((ahead <= 1e-5) == ("impossible" in text), f"at its least value: {text}")
 
 
 def sufficient(truth, sample, rival):
@@ -145,7 +160,9 @@ def move(claims, text, sample):
         within = goal >= end - 0.02 if falls else goal <= end + 0.02
         claims.say(within, f"samples go there: {text}")
     elif mark == "impossible":
-        floor = 0.0 if truth.head.relu else float(-truth.head.mean[j] / truth.head.std[j])
+        floor = truth.floor(j)
+        if floor is None:
+            floor = float(-truth.head.mean[j] / truth.head.std[j])
         claims.near(numbers(limit)[0], floor, text)
         claims.say(goal <= floor + 0.02 and end > floor - HUNDREDTH, text)
         claims.say(truth.least[j] >= floor - 1e-4, f"no input gives less: {text}")

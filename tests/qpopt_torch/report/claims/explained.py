@@ -30,8 +30,9 @@ def local_alignment(features, labels, attributes, uses):
         for d in np.flatnonzero(own):
             values, has = features[rows, d], attributes[labels[rows]]
             activation = features[:, d].mean() - features[:, d].min()
+            changing = np.ptp(features[:, d]) > 0  # what does not change follows nothing
             found = [
-                (values[present].mean() - values[~present].mean()) / activation
+                (values[present].mean() - values[~present].mean()) / activation if changing else 0.0
                 for present in has.T
                 if present.any() and not present.all()
             ]

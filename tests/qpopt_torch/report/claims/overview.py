@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 
 import numpy as np
@@ -54,7 +55,7 @@ def overview(claims):
 
     def unlike(first, nothing_below, n_shown, low, high, which):
         claims.say(bool(first) == bool(adapter), "the units of a mixture")
-        claims.say(bool(nothing_below) == truth.head.relu, "what is below the average")
+        claims.say(bool(nothing_below) == truth.off_below_zero(), "what is below the average")
         claims.say(int(n_shown.replace(",", "")) == len(truth.shown.y), "samples that show")
         distinct = len({tuple(row) for row in truth.uses})
         said = which == "Two classes never"
@@ -85,23 +86,39 @@ def overview(claims):
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
         r"The score of a class is the sum of the values of its features, nothing else\. A value "
-        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
-        r"deviations above it\.( What is below that average counts as 0\.)? Over the "
+        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had "
+        r"in the dense model over its training samples, \+2 is two deviations above it\."
+        r"( What is below that average counts as 0\.)? Over the "
         r"([\d,]+) samples that show the features here, the averages lie between (\S+) "
-        r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
-        r"Heat maps show where a feature fires\. .* near its maximum\. In an image where the "
-        r"feature is weak the whole map is paler, and nothing is left of it at 0\."
-        r"( They are .*)?": heat,
-        r"A decision is explained feature by feature, .*, was counted on ([\d,]+) (calibration )?"
+        r"and (\S+)\. (Two classes never|Some classes) have the same features, so (?:a "
+        r"difference between classes always has a name|nothing tells them apart)\.": unlike,
+        r"Heat maps show where a feature fires\. Their strength can be compared between the images "
+        r"of one feature: nothing is shown up to the feature's median, full colour near its "
+        r"maximum\. In an image where the feature is weak the whole map is paler, and nothing is "
+        r"left of it at 0\.( They are the adapter's answer to every place by itself; it is not "
+        r"linear, so they do not add up to the value of the feature\.)?": heat,
+        r"A decision is explained feature by feature, the most active first; level 2 keeps the "
+        r"classes whose two most active features are the same\. How often a level holds the true "
+        r"class, with the exact 95 % interval, was counted on ([\d,]+) (calibration )?"
         r"samples\.": lambda *said: levels_counted(claims, *said),
         rf"Sets for {PERCENT}: of these ([\d,]+) samples, {PERCENT} have the true class in "
         rf"theirs\. A set holds ([\d.]+) classes on average; {PERCENT} hold one alone\.": (
             lambda *said: sets_measured(claims, *said)
         ),
-        r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
-        r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
-        "What these pictures show is known exactly, and each part .*": lambda: claims.say(
-            truth.birds is not None, "known pictures"
+        r"This model has no feature maps, so the report shows how strong a feature is, not where "
+        r"it fires\.": lambda: claims.say(not with_maps, "no maps"),
+        r"The objective says how well the chosen features and their assignment suit the classes; "
+        r"it is not the accuracy\."
+        r"( No other choice of as many exceeds the proven bound\.)?": proven,
+        r"What these pictures show is known exactly, and each part can be taken off or exchanged\. "
+        r"The figure in a name, as in “red eye \(0\.99\)”, is the share of all pairs of pictures, "
+        r"one with that variant and one without, in which the feature is higher in the first "
+        r"\(AUROC\)\. A question mark says that the feature falls more when another part is taken "
+        r"off\.": lambda: claims.say(truth.birds is not None, "known pictures"),
+        r"A name with a question mark, as in “(.+)”, is a guess: of all attributes that people "
+        r"named, the feature follows this one most\. r is how far it rises where the attribute is "
+        r"present, by the mean of what it has above its least value\.": (
+            lambda name: guesses(claims, name)
         ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,
     }
@@ -119,6 +136,26 @@ def overview(claims):
     for title, value in seen["figures"]:
         claims.near(numbers(value)[0], figures[title], f"{title} {value}", TENTH)
     solve_table(claims, seen)
+
+
+def guesses(claims, example):
+    """Names of attributes: of all of them the feature follows this one most, as far as it says."""
+    truth = claims.truth
+    claims.say(example in claims.features, f"{example} is a name")
+    values = np.maximum(truth.shown.z, 0) if truth.head.relu else truth.shown.z
+    present = truth.attributes[truth.shown.y] > 0.5
+    for name, j in claims.features.items():
+        if (found := re.fullmatch(r"(.+)\? \(r (\d+\.\d\d)\)(?: \d+)?", name)) is None:
+            continue
+        above = values[:, j] - values[:, j].min()
+        rises = [
+            (above[there].mean() - above[~there].mean()) / above.mean() if 0 < there.mean() < 1
+            else -np.inf
+            for there in present.T
+        ]  # fmt: skip
+        claims.near(float(found[2]), max(rises), name)
+        best = truth.asked["attribute_names"].index(found[1])
+        claims.say(rises[best] > max(rises) - 1e-6, f"{name} is followed most")
 
 
 def heat_levels(claims):
@@ -175,12 +212,15 @@ def settings_table(claims, rows):
     sizes = truth.uses.sum(axis=1)
     adapter, received = truth.head.adapter, truth.received(truth.decided.x[:1])
     hidden = None if adapter is None else adapter.hidden
+    path = f"{hidden} hidden units" if hidden else "linear"
+    bottoms = [truth.floor(j) for j in range(truth.uses.shape[1])]
+    path += ", with ReLU" if adapter is not None and None not in bottoms else ""
     known = {
         "Classes": str(len(truth.uses)),
         "n_select": str(truth.uses.shape[1]),
         "n_per_class": " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())}))),
         "Features to choose from": str(received.numel()),
-        "Adapter": None if adapter is None else f"{hidden} hidden units" if hidden else "linear",
+        "Adapter": None if adapter is None else path,
         "Features below their mean": "count as 0" if truth.off_below_mean() else None,
     }
     for key, value in known.items():

@@ -75,16 +75,32 @@ class Truth:
         nothing = np.full(self.uses.shape[1], np.nan)
         return np.stack([z.mean(axis=0) if len(z) else nothing for z in kept])
 
-    @cached_property
+    @property
     def least(self):
-        """The least values of the features over inputs unlike any sample: mirrored, and noise."""
+        """The least values of the features over inputs unlike any sample."""
+        return self.low.min(axis=0)
+
+    @cached_property
+    def low(self):
+        """The least values over the mirrored samples, over much noise, and over noise."""
         noise = torch.randn(self.shown.x.shape, generator=torch.Generator().manual_seed(0))
         found = []
         for x in (-3 * self.shown.x, 9 * noise, -noise):
             with self._entry(0.0) as entered, torch.no_grad():
                 self.sparse(x)
             found.append(((entered[-1] - self.head.mean) / self.head.std).amin(0).numpy())
-        return np.min(found, axis=0)
+        return np.array(found)
+
+    def floor(self, j):
+        """Return what no input brings a feature below; None where that was not seen.
+
+        Of inputs unlike any sample, those of two kinds then end at the same value.
+        """
+        if self.off_below_mean():
+            return 0.0
+        bottom = self.low[:, j].min()
+        alike = (np.abs(self.low[:, j] - bottom) < 1e-5).sum() > 1
+        return float(bottom) if alike and bottom <= self.shown.z[:, j].min() + 1e-5 else None
 
     def logits(self, sample, changes):
         """Return the logits of a sample after changes of its features, in deviations, row by row.
@@ -104,6 +120,10 @@ class Truth:
             return torch.equal(
                 first, self.head.classify((low - self.head.std * MUCH).expand(1, n_select))
             )
+
+    def off_below_zero(self):
+        """Return whether no input gives any feature a value below 0."""
+        return bool((np.abs(self.least) < 0.005).all())
 
     def output_of(self, layer):
         """Return what a layer makes of the first of the samples that are decided on."""

@@ -77,6 +77,21 @@ def test_one_that_was_killed_while_nothing_was_to_do_is_replaced(worker, which):
     assert told.get(timeout=30) == {"id": 3, "kind": "answer", "value": "again"}
 
 
+def test_the_next_one_is_not_begun_before_the_first_message(worker):
+    made, told = worker
+    made.submit({"id": 1, "do": "wait"})
+    assert told.get(timeout=30)["kind"] == "began"
+    ready = made.spare
+    made.cancel()
+    assert made.active is ready
+    assert made.spare is None
+    made.cancel()
+    made.submit({"id": 2, "do": "hello"})
+    assert told.get(timeout=30)["kind"] == "answer"
+    assert made.active is ready
+    assert made.spare is not None
+
+
 def test_one_that_cannot_begin_is_not_begun_again_and_again(tmp_path, monkeypatch):
     began = tmp_path / "began"
     (tmp_path / "never.py").write_text(f"open({str(began)!r}, 'a').write('x')\nraise SystemExit\n")

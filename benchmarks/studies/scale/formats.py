@@ -1,0 +1,119 @@
+"""A ResNet50 in other formats: how long a forward pass takes, and a step of training."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.studies.scale.resnet import Block, resnet50
+from qpopt_torch import DenseTraining, collect, find_head
+from qpopt_torch.network.observation import evaluating
+from qpopt_torch.training.loop import Training
+from qpopt_torch.training.objectives import TrainingObjective
+
+REPEATS = 3
+
+
+class Ratios(NamedTuple):
+    """What a network costs, in seconds a sample, and in how many of those what else is done.
+
+    Parameters
+    ----------
+    forward
+        Seconds a sample of a bare forward pass.
+    bare_step
+        A plain step of training, of the cross entropy alone, in forward passes.
+    collect, step
+        The same pass in `collect`, in forward passes, and a step of our fine-tuning with its
+        diversity loss, in plain steps.
+    formats
+        The forward pass in other formats, and compiled blocks, in those of float32.
+    """
+
+    forward: float
+    bare_step: float
+    collect: float
+    step: float
+    formats: dict[str, float]
+
+
+def ratios(
+    classes: int, side: int, batch: int, *, shrunk: int = 1, compiled: bool = True
+) -> Ratios:
+    """Measure a network of random weights on pictures of random points."""
+    model = resnet50(classes, shrunk)
+    x, y = torch.randn(batch, 3, side, side), torch.arange(batch) % classes
+    head = find_head(model, x[:2])
+
+    def forward() -> None:
+        with evaluating(model), torch.no_grad():
+            model(x)
+
+    def collected() -> None:
+        collect(model, [(x[:1], y[:1]), (x, y)], head=head, precision="float32", progress=False)
+
+    plain = least(forward)
+    work = least(collected) - least(
+        lambda: collect(model, [(x[:1], y[:1])], head=head, progress=False)
+    )
+    bare, ours = (_step(model, head, beta, x, y) for beta in (0.0, 0.196))
+    formats = _formats(model, x, plain)
+    if compiled:
+        formats["compiled blocks"] = _compiled(x, shrunk)
+    return Ratios(plain / batch, bare / plain, work / plain, ours / bare, formats)
+
+
+def least(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Return the shortest time of a few calls, after one that does not count."""
+    times = []
+    for _ in range(repeats + 1):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times[1:])
+
+
+def _step(model: nn.Module, head: Any, beta: float, x: Tensor, y: Tensor) -> float:
+    objective = TrainingObjective(model, head, beta).train()
+    groups = [{"params": list(model.parameters()), "lr": 1e-9}]
+    training = Training("", objective, groups, DenseTraining(epochs=1, amp="off"))
+    spent = least(lambda: training.step([(x, y)]))
+    model.eval()
+    return spent
+
+
+def _formats(model: nn.Module, x: Tensor, plain: float) -> dict[str, float]:
+    last = torch.channels_last
+    kinds: dict[str, tuple[Any, Any]] = {
+        "bfloat16": (torch.contiguous_format, torch.bfloat16),
+        "channels last": (last, None),
+        "both": (last, torch.bfloat16),
+    }
+    found = {}
+    for name, (layout, dtype) in kinds.items():
+        other: nn.Module = model.to(memory_format=layout)  # type: ignore[call-overload]
+        inputs = x.contiguous(memory_format=layout)
+
+        def forward(other: nn.Module = other, inputs: Tensor = inputs, dtype: Any = dtype) -> None:
+            with torch.no_grad(), torch.autocast("cpu", dtype) if dtype else nullcontext():
+                other(inputs)
+
+        found[name] = least(forward) / plain
+    model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    return found
+
+
+def _compiled(x: Tensor, shrunk: int) -> float:
+    """Return the ratio for one block alone: a whole network takes minutes to compile."""
+    width = 128 // shrunk
+    block = Block(4 * width, width, 1).eval()
+    maps = torch.randn(len(x), 4 * width, x.shape[2] // 8, x.shape[3] // 8)
+    with torch.no_grad():
+        plain = least(lambda: block(maps), 10)
+        fast = torch.compile(block)
+        return least(lambda: fast(maps), 10) / plain
