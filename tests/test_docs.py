@@ -129,7 +129,7 @@ def drawing(monkeypatch):
 
 
 def test_every_picture_is_drawn_for_light_and_dark_pages(drawing, tmp_path, monkeypatch):
-    monkeypatch.setattr(drawing("drawing.solving"), "SECONDS", 0.25)
+    monkeypatch.setattr(drawing("drawing.solving"), "SECONDS", 0.5)
     for page in ("problem", "solving"):
         drawing(f"drawing.{page}").draw(tmp_path)
         shown = pictures_of(ROOT / "docs" / f"{page}.md")

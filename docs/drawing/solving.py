@@ -94,7 +94,8 @@ def _proof(look: Look, solution: Any) -> Any:
         known = [(t, v) for t, v in points if v is not None and np.isfinite(v)]
         times, values = zip(*known, (end, known[-1][1]), strict=True)
         axes.step(times, values, where="post", color=colour, lw=2, label=label)
-    axes.set(xlabel="seconds", ylabel="Z")
+    proven = solution.status is qpopt.Status.OPTIMAL
+    axes.set(xlabel=f"seconds{'; proven optimal' if proven else ''}", ylabel="Z")
     low = solution.objective
     axes.set_ylim(0.97 * low, 1.06 * low)
     axes.legend(frameon=False)

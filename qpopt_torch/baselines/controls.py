@@ -61,11 +61,7 @@ class_names, progress
     >>> [len(control.class_features(c)) for c in range(4)]
     [2, 2, 2, 2]
     """
-    following: dict[str, Any] = {"head": head, "class_names": class_names, "relu": relu}
-    following |= {"val_loader": val_loader, "seed": seed, "progress": progress}
-    plain = loader if statistics_loader is None else statistics_loader
-    counts = n_select, n_per_class
-    return _made(chance_assignment, model, loader, plain, counts, training, **following)
+    return _made(chance_assignment, **locals())  # what was given, by its names
 
 
 def random_selection(
@@ -88,22 +84,19 @@ def random_selection(
     It shows what the choice of features adds. Arguments as in `random_assignment`; the same seed
     gives the same features.
     """
-    following: dict[str, Any] = {"head": head, "class_names": class_names, "relu": relu}
-    following |= {"val_loader": val_loader, "seed": seed, "progress": progress}
-    plain = loader if statistics_loader is None else statistics_loader
-    counts = n_select, n_per_class
-    return _made(chance_selection, model, loader, plain, counts, training, **following)
+    return _made(chance_selection, **locals())  # what was given, by its names
 
 
 def _made(
     chosen: Callable[[Instance, int], Solution],
+    *,
     model: nn.Module,
     loader: Iterable[Any],
-    plain: Iterable[Any],
-    counts: tuple[int, int],
-    training: TrainingLike,
-    *,
+    n_select: int,
+    n_per_class: int,
     val_loader: Iterable[Any] | None,
+    statistics_loader: Iterable[Any] | None,
+    training: TrainingLike,
     head: HeadLike,
     relu: bool,
     class_names: Sequence[str] | None,
@@ -116,8 +109,9 @@ def _made(
         [] if isinstance(settings, AdapterTraining) else None
     )
     known: dict[str, Any] = {"head": head, "class_names": class_names, "progress": progress}
+    plain = loader if statistics_loader is None else statistics_loader
     statistics = collect(core, plain, received=received, **known)
-    solution = chosen(statistics.instance(*counts, bias="none"), seed)
+    solution = chosen(statistics.instance(n_select, n_per_class, bias="none"), seed)
     # An adapter has a ReLU of its own.
     relu = relu and received is None
     sparse = SparseClassifier.from_solution(core, solution, statistics, relu=relu)

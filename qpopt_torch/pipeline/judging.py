@@ -45,15 +45,16 @@ def measure(
     return dense.accuracy, after.accuracy
 
 
-def judge(dense: float, sparse: float, statistics: Statistics) -> None:
-    """Log both accuracies, and warn of what would make the sparse model useless."""
-    logger.info("accuracy %.4f, of the dense model %.4f", sparse, dense)
+def judge(dense: float, sparse: float, statistics: Statistics) -> str:
+    """Say both accuracies, log them, and warn of what would make the sparse model useless."""
+    said = f"accuracy {100 * sparse:.1f} %, of the dense model {100 * dense:.1f} %"
+    logger.info(said)
     chance = float(statistics.counts.max()) / statistics.n_samples
     if dense <= chance + min(chance / 2, (1 - chance) / 10):
         logger.warning(
-            "The dense model is hardly better than chance: accuracy %.4f, where the most frequent "
-            "class alone gives %.4f. Is it trained, and are the labels in its order?",
-            *(dense, chance),
+            "The dense model is hardly better than chance: accuracy %.1f %%, where the most "
+            "frequent class alone gives %.1f %%. Is it trained, and are the labels in its order?",
+            *(100 * dense, 100 * chance),
         )
     if dense - sparse > LOSS:
         logger.warning(
@@ -61,3 +62,4 @@ def judge(dense: float, sparse: float, statistics: Statistics) -> None:
             "class, or a longer training may help.",
             100 * (dense - sparse),
         )
+    return said

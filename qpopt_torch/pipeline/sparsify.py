@@ -217,8 +217,7 @@ def sparsify(
     if val_loader is not None:
         tell(Phase.EVALUATE)
         dense, after = measure(model, sparse, val_loader, found, shown)
-        judge(dense, after, statistics)
-        tell(Phase.EVALUATE, f"accuracy {after:.4f}, of the dense model {dense:.4f}")
+        tell(Phase.EVALUATE, judge(dense, after, statistics))
     if folder is not None and ranks.is_first():
         sparse.save(folder.path)
     return sparse.eval()

@@ -16,6 +16,22 @@ from qpopt.cli.options import named_values
 
 app = typer.Typer()
 
+Folder = Annotated[Path | None, typer.Option(help="Images: train/ and test/ by class.")]
+Network = Annotated[
+    str | None, typer.Option(help="torchvision:NAME, timm:NAME or package.module:FUNCTION.")
+]
+Weights = Annotated[Path | None, typer.Option(help="Its weights, if it has none.")]
+Size = Annotated[int, typer.Option(min=8, help="Of the images.")]
+Mean = Annotated[float, typer.Option(help="Of the colours, from 0 to 1.")]
+Std = Annotated[float, typer.Option(min=1e-3, help="Of the colours.")]
+Attributes = Annotated[
+    Path | None, typer.Option(help="An .npz file of what people say of the classes.")
+]
+FirstSeed = Annotated[int, typer.Option(min=0, help="The first of them.")]
+FromLayer = Annotated[
+    str | None, typer.Option(help="The first layer that is trained; all without it.")
+]
+
 
 @app.command()
 def meaning(
@@ -34,22 +50,18 @@ def meaning(
 def levels(
     data: Annotated[str, typer.Option(help="digits, birds (drawn ones) or images.")] = "digits",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
-    first_seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
+    first_seed: FirstSeed = 0,
     parts: Annotated[str, typer.Option(help="heads, sets, unknown; or several.")] = (
         "heads, sets, unknown"
     ),
-    folder: Annotated[Path | None, typer.Option(help="Images: train/ and test/ by class.")] = None,
-    network: Annotated[
-        str | None, typer.Option(help="torchvision:NAME, timm:NAME or package.module:FUNCTION.")
-    ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Its weights, if it has none.")] = None,
-    from_layer: Annotated[str | None, typer.Option(help="The first layer that is trained.")] = None,
-    size: Annotated[int, typer.Option(min=8, help="Of the images.")] = 224,
-    mean: Annotated[float, typer.Option(help="Of the colours, from 0 to 1.")] = 0.5,
-    std: Annotated[float, typer.Option(min=1e-3, help="Of the colours.")] = 0.5,
-    attributes: Annotated[
-        Path | None, typer.Option(help="An .npz file of what people say of the classes.")
-    ] = None,
+    folder: Folder = None,
+    network: Network = None,
+    weights: Weights = None,
+    from_layer: FromLayer = None,
+    size: Size = 224,
+    mean: Mean = 0.5,
+    std: Std = 0.5,
+    attributes: Attributes = None,
     out: Annotated[Path, typer.Option(help="The results folder.")] = Path("results/levels"),
 ) -> None:
     """Compare heads, sets of all scores, and how foreign classes are told: some minutes a seed.
@@ -105,22 +117,16 @@ def models(
     data: Annotated[str, typer.Option(help="digits, drawn, images or features; or several.")],
     methods: Annotated[str, typer.Option(help="Names of methods, or all.")] = "all",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 3,
-    first_seed: Annotated[int, typer.Option(min=0, help="The first of them.")] = 0,
-    folder: Annotated[Path | None, typer.Option(help="Images: train/ and test/ by class.")] = None,
-    network: Annotated[
-        str | None, typer.Option(help="torchvision:NAME, timm:NAME or package.module:FUNCTION.")
-    ] = None,
-    weights: Annotated[Path | None, typer.Option(help="Its weights, if it has none.")] = None,
-    from_layer: Annotated[
-        str | None, typer.Option(help="The first layer that is trained; all without it.")
-    ] = None,
-    size: Annotated[int, typer.Option(min=8, help="Of the images.")] = 224,
-    mean: Annotated[float, typer.Option(help="Of the colours, from 0 to 1.")] = 0.5,
-    std: Annotated[float, typer.Option(min=1e-3, help="Of the colours.")] = 0.5,
+    first_seed: FirstSeed = 0,
+    folder: Folder = None,
+    network: Network = None,
+    weights: Weights = None,
+    from_layer: FromLayer = None,
+    size: Size = 224,
+    mean: Mean = 0.5,
+    std: Std = 0.5,
     features: Annotated[Path | None, typer.Option(help="An .npz file of features.")] = None,
-    attributes: Annotated[
-        Path | None, typer.Option(help="An .npz file of what people say of the classes.")
-    ] = None,
+    attributes: Attributes = None,
     validation: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of the training held out to judge by.")
     ] = 0.0,

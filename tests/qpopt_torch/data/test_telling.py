@@ -42,7 +42,7 @@ def test_every_stage_and_epoch_has_a_line(capsys, monkeypatch):
         r"(.*\n)*solved: 5 features, 2 a class, gap \d\.\d\d %, \d+\.\d s\n"
         r"(.*\n)*epoch 2 of 2: loss \S+, accuracy \S+ %, validation \S+ %\n"
         r"trained, \d+\.\d s\n"
-        r"accuracy \S+, of the dense model \S+\n"
+        r"accuracy \S+ %, of the dense model \S+ %\n"
     )
     assert re.search(expected, written), written
     assert not logger.handlers

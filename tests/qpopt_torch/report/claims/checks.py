@@ -15,6 +15,11 @@ from tests.qpopt_torch.report.claims.reading import numbers, read
 from tests.qpopt_torch.report.claims.truth import Truth
 from tests.qpopt_torch.report.decoding import pixels
 
+MAPLESS = (
+    r"This model has no feature maps, so the values of the features are shown, not where they "
+    r"fire\."
+)
+"""What stands in place of heat maps."""
 HUNDREDTH = 0.0101
 """How far a shown number may be off: rounded, or a difference of two that are."""
 

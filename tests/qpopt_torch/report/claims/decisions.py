@@ -24,8 +24,9 @@ def decision_list(claims):
         claims.say(not wrong.any(), "no wrong decisions")
 
     patterns = {
-        r"(\d+) wrong decisions? of (\d+), the largest lead over the true class first.*": some,
-        r"\d+ right decisions?, drawn by chance.*": none,
+        r"(\d+) wrong decisions? of (\d+), the largest lead over the true class first"
+        r"(?:; \d+ shown)?": some,
+        r"\d+ right decisions?, drawn by chance(?:; \d+ shown)?": none,
         r"There are no (?:wrong|right) decisions\.": none,
     }
     for text in seen["paragraphs"]:
@@ -86,8 +87,11 @@ def decision(claims, kind, place):
             lede
         ),
         "What misled: (.*)": lambda what: misled(claims, what, sample),
-        "Each change is by itself.*|": None,
-        "A class stays possible as long as .* and opens no level\\.": None,
+        r"(?:Each change is by itself, all else as it is, and the class named then has the highest "
+        r"sum of all classes\. Numbers are rounded to 0\.01 such that every sum adds up, so a "
+        r"feature of two classes may differ by 0\.01 between them\.)?": None,
+        r"A class stays possible as long as its most active features are those of the predicted "
+        r"class\. What is not active is no evidence and opens no level\.": None,
     }
     for text in (text for text in seen["paragraphs"] if text not in inside):
         claims.explain(text, patterns)

@@ -47,7 +47,9 @@ def one_feature(claims, j):
         r"All values are the same\.": lambda: claims.say(
             np.ptp(truth.shown.z[:, j]) < 1e-6, "same"
         ),
-        r"classes that use itall otherstwo modes fitted.*": None,
+        r"classes that use itall otherstwo modes fittedsamples by value, heights by square root": (
+            lambda: heights(claims, j, seen["bars"])
+        ),
         **mixture(claims, j),
         **meaning(claims, j, seen),
     }
@@ -94,6 +96,17 @@ def histogram(claims, j, labels):
         claims.near(
             centre / max(len(members), 1), members.mean() if len(members) else 0, key, around
         )
+
+
+def heights(claims, j, bars):
+    """The bars of a histogram: as high as the square root of the samples, those of users on top."""
+    entry = claims.data["features"][j]
+    others, users = ([high for kind, high in bars if kind == key] for key in ("others", "users"))
+    known = np.array([entry["others"], entry["users"]], dtype=float)
+    squares = np.array([np.square(others), np.square(np.add(others, users))])
+    counts = np.array([known[0], known.sum(axis=0)])
+    unit = squares.max() / counts.max()
+    claims.say(np.allclose(squares, unit * counts, rtol=1e-3, atol=1e-6), "heights of the bars")
 
 
 def modes(claims, j, shared, contrast):

@@ -269,5 +269,6 @@ def twins_table(claims, seen):
     return {
         r"Begin with two that differ in one part: (.+) differ in the (.+)\. The model tells them "
         r"apart by (.+)\.": first,
-        r"The features that tell two apart in the model, and how many of them recognise .*": None,
+        r"The features that tell two apart in the model, and how many of them recognise the part "
+        r"in which they differ\.": None,
     }

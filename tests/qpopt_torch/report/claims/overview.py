@@ -86,25 +86,38 @@ def overview(claims):
         r"Accuracy( and diversity)? on ([\d,]+) samples(?:, the rest on ([\d,]+) training "
         r"samples)?\.": samples,
         r"The score of a class is the sum of the values of its features, nothing else\. A value "
-        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had .* "
-        r"deviations above it\.( What is below that average counts as 0\.)? Over the "
+        r"is in fixed units: 0 is the average that the feature( it was mixed from first)? had "
+        r"in the dense model over its training samples, \+2 is two deviations above it\."
+        r"( What is below that average counts as 0\.)? Over the "
         r"([\d,]+) samples that show the features here, the averages lie between (\S+) "
-        r"and (\S+)\. (Two classes never|Some classes) have the same features, so .*": unlike,
-        r"Heat maps show where a feature fires\. .* near its maximum\. In an image where the "
-        r"feature is weak the whole map is paler, and nothing is left of it at 0\."
-        r"( They are .*)?": heat,
-        r"A decision is explained feature by feature, .*, was counted on ([\d,]+) (calibration )?"
+        r"and (\S+)\. (Two classes never|Some classes) have the same features, so (?:a "
+        r"difference between classes always has a name|nothing tells them apart)\.": unlike,
+        r"Heat maps show where a feature fires\. Their strength can be compared between the images "
+        r"of one feature: nothing is shown up to the feature's median, full colour near its "
+        r"maximum\. In an image where the feature is weak the whole map is paler, and nothing is "
+        r"left of it at 0\.( They are the adapter's answer to every place by itself; it is not "
+        r"linear, so they do not add up to the value of the feature\.)?": heat,
+        r"A decision is explained feature by feature, the most active first; level 2 keeps the "
+        r"classes whose two most active features are the same\. How often a level holds the true "
+        r"class, with the exact 95 % interval, was counted on ([\d,]+) (calibration )?"
         r"samples\.": lambda *said: levels_counted(claims, *said),
         rf"Sets for {PERCENT}: of these ([\d,]+) samples, {PERCENT} have the true class in "
         rf"theirs\. A set holds ([\d.]+) classes on average; {PERCENT} hold one alone\.": (
             lambda *said: sets_measured(claims, *said)
         ),
-        r"This model has no feature maps.*": lambda: claims.say(not with_maps, "no maps"),
-        r"The objective says how well .* it is not the accuracy\.( No other choice .*)?": proven,
-        "What these pictures show is known exactly, and each part .*": lambda: claims.say(
-            truth.birds is not None, "known pictures"
-        ),
-        r"A name with a question mark, as in “(.+)”, is a guess: .*": (
+        r"This model has no feature maps, so the report shows how strong a feature is, not where "
+        r"it fires\.": lambda: claims.say(not with_maps, "no maps"),
+        r"The objective says how well the chosen features and their assignment suit the classes; "
+        r"it is not the accuracy\."
+        r"( No other choice of as many exceeds the proven bound\.)?": proven,
+        r"What these pictures show is known exactly, and each part can be taken off or exchanged\. "
+        r"The figure in a name, as in “red eye \(0\.99\)”, is the share of all pairs of pictures, "
+        r"one with that variant and one without, in which the feature is higher in the first "
+        r"\(AUROC\)\. A question mark says that the feature falls more when another part is taken "
+        r"off\.": lambda: claims.say(truth.birds is not None, "known pictures"),
+        r"A name with a question mark, as in “(.+)”, is a guess: of all attributes that people "
+        r"named, the feature follows this one most\. r is how far it rises where the attribute is "
+        r"present, by the mean of what it has above its least value\.": (
             lambda name: guesses(claims, name)
         ),
         r"Objective \(solid\) and bound \(dashed\) over time": None,

@@ -55,6 +55,7 @@ READ = """async (views) => {
       tables: all("table").map((t) => ({ kind: t.className, caption: t.caption ? texts("a", t.caption)[0] : "", note: t.caption ? t.caption.textContent : "",
         rows: [...t.rows].map((r) => [...r.cells].map(bare)) })),
       cells: texts(".cell title"),
+      bars: all(".feature-top .histogram rect").map((e) => [e.getAttribute("class"), Number(e.getAttribute("height"))]),
       labels: all("svg[aria-label]").map((e) => e.getAttribute("aria-label")),
     };
   };
