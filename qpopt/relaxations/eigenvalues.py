@@ -61,7 +61,8 @@ def eigenvalue_deficit(B: NDArray[np.float64], guess: float = 0.0) -> float:
     B
         A symmetric matrix.
     guess
-        What came out for a matrix much like it: where it is large, less is not tried.
+        What came out for a matrix much like it: where it is large, trials begin a little below, so
+        that it falls again.
     """
     n = len(B)
     if n >= LARGE:
@@ -78,7 +79,7 @@ def _deficit_by_factors(B: NDArray[np.float64], guess: float) -> float:
     """
     n, trace = len(B), float(np.trace(B))
     least = 3e-8 * max(trace, 0.0) / n + 8.0 * (n + 2) * EPS * abs(trace) + 1e-300
-    deficit = max(least, guess if guess < np.inf else 0.0)
+    deficit = max(least, guess / GROWTH if guess < np.inf else 0.0)
     while deficit < np.inf:
         shift = deficit - 4.0 * (n + 2) * EPS * (abs(trace) + n * deficit)
         shifted = B.copy()

@@ -64,7 +64,7 @@ WHOLE = Plan(
     batch=256,
     mapped=(4_096, 16_384),
     binned=160_146,
-    shared=262_144,
+    shared=131_072,
     processes=(1, 2, 4, 8),
     reports=(("file", 1000, 50, 4), ("folder", 1000, 50, 4), ("folder", 10_000, 50, 2)),
     pictures=(224, 8),
@@ -146,8 +146,9 @@ def _saving(plan: Plan, size: Size, say: Callable[[Any], None]) -> float:
     say(table)
     whole, ended, same = resuming.ended_pass(size)
     say(
-        f"A pass over {size.samples:,} samples that saves: {whole:.1f} s; ended halfway and gone "
-        f"on with: {ended:.1f} s, {'the same bits' if same else 'OTHER BITS'}."
+        f"A pass over {size.samples:,} samples that saves every {resuming.EVERY} batches: "
+        f"{whole:.1f} s; ended halfway and gone on with: {ended:.1f} s, "
+        f"{'the same bits' if same else 'OTHER BITS'}."
     )
     return SHARE
 
@@ -190,7 +191,7 @@ def _formats(plan: Plan, found: formats.Ratios) -> Table:
     table.add_row("collect / a forward pass", f"{found.collect:.3f}")
     table.add_row("a step of fine-tuning / a plain step", f"{found.step:.3f}")
     for name, ratio in found.formats.items():
-        table.add_row(f"forward in {name} / in float32", f"{ratio:.2f}")
+        table.add_row(f"{name} / plain", "fails" if ratio is None else f"{ratio:.2f}")
     return table
 
 

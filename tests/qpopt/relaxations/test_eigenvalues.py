@@ -41,11 +41,17 @@ def test_a_deficit_is_never_too_small(n, scale, rounded):
     assert missing <= deficit <= 1e-6 * scale + 8.0 * missing
 
 
-def test_a_guess_that_is_too_small_is_mended_and_one_that_is_enough_is_kept():
+def test_a_guess_that_is_too_small_is_mended_and_one_that_is_too_large_falls():
     B = symmetric(1, LARGE)
     missing = -float(np.linalg.eigvalsh(B)[0])
     assert eigenvalue_deficit(B, 0.5 * missing) >= missing
     assert eigenvalue_deficit(B, 1.5 * missing) == 1.5 * missing
+    # A deficit that is handed on from proof to proof does not stay large for good.
+    deficit = 1e6 * missing
+    for _ in range(12):
+        deficit = eigenvalue_deficit(B, deficit)
+        assert deficit >= missing
+    assert deficit < 5.0 * missing
 
 
 def test_what_is_no_number_has_no_deficit():

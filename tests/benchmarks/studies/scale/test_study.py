@@ -11,6 +11,7 @@ def test_ratios_are_of_the_network_that_is_named():
     found = ratios(5, 32, 2, shrunk=16, compiled=False)
     assert set(found.formats) == {"bfloat16", "channels last", "both"}
     assert min(found.forward, found.collect, found.step, *found.formats.values()) > 0
+    assert None not in found.formats.values()
     assert found.bare_step > 1
 
 
