@@ -129,19 +129,24 @@ def close_sets(
 ) -> NDArray[np.int8] | None:
     """Return the same for pairs that are named, from nearly the best sets of every large unit.
 
-    That takes seconds and is worth a lot where many classes hang together; None where no unit is
-    large, where nothing good was found, or once `over` says that time is over.
+    That takes seconds and is worth a lot where many classes hang together; None where nothing good
+    was found, or once `over` says that time is over.
     """
     rules = rules_of(instance, selection, sizes, instance.pairs)
-    member, large = first_sets(rules, sizes), False
+    member, careful = first_sets(rules, sizes), first_sets(rules, sizes)
     for first, end in zip(rules.start[:-1].tolist(), rules.start[1:].tolist(), strict=True):
         classes = rules.joined[first:end]
         if len(classes) > 2 and not over():
             sets = best_of_unit(rules, classes, int(sizes[classes[0]]), over)
             if sets is not None:
-                member[classes], large = sets, True
-    wrong = not large or over() or improve_sets(rules, member, SWEEPS)
-    return None if wrong else member.astype(np.int8)
+                member[classes] = sets
+                if len(np.unique(sets, axis=0)) == len(sets):
+                    careful[classes] = sets
+    # Sets that are still equal cannot always be told apart by single exchanges.
+    for found in (member, careful):
+        if not over() and not improve_sets(rules, found, SWEEPS):
+            return found.astype(np.int8)
+    return None
 
 
 def likely_pairs(
