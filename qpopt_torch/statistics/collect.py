@@ -28,6 +28,7 @@ from qpopt_torch.statistics.accumulator import (
     FeatureScale,
     check_memory,
     checked_bins,
+    say_memory,
 )
 from qpopt_torch.statistics.checkpoint import PassCheckpoint
 from qpopt_torch.statistics.joining import join
@@ -161,6 +162,7 @@ def collect(
     device = "cpu" if place.type == "mps" else place
     own_scale = FeatureScale(*(values.to(device) for values in scale))
     sums = Accumulator(found.n_classes, own_scale, bins)
+    say_memory(sums)
     kept: PassCheckpoint | None = None
     if checkpoint is not None:
         identity = {
