@@ -96,7 +96,7 @@ def clique_threshold(
     clique = members.copy()
     largest = greedy_largest = _largest_redundancy(R, clique)
     floor = _largest_redundancy(R, np.flatnonzero(fixed))
-    state = np.array([np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | 1], np.uint64)
+    state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
     if steps is None:
         steps = min(STEPS_PER_FEATURE * n, MOST_VISITS // n)
     patience = max(10_000, 20 * size)

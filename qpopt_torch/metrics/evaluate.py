@@ -188,7 +188,7 @@ class MetricCollection:
             for key in ("sid5", "diversity5"):
                 self.metrics[key].update(seen.maps, seen.logits)
         if "part_alignment" in self.metrics:
-            self.metrics["part_alignment"].update(seen.features, labels)
+            self.metrics["part_alignment"].update(self.normalise(seen.features), labels)
         if self.masks is not None and seen.maps is not None:
             own = self.masks[self.n_masked : self.n_masked + len(labels)]
             self.n_masked += len(labels)

@@ -251,8 +251,9 @@ class Program:
 
     def _matrix(self) -> tuple[csr_array, Vector, Vector]:
         counts = [len(row.variables) for row in self._rows]
-        rows = np.repeat(np.arange(len(self._rows)), counts)
-        columns = np.concatenate([np.asarray(row.variables, np.int64) for row in self._rows])
+        # Short indices: older SciPy hands long ones on to a solver that cannot take them.
+        rows = np.repeat(np.arange(len(self._rows), dtype=np.int32), counts)
+        columns = np.concatenate([np.asarray(row.variables, np.int32) for row in self._rows])
         factors = np.concatenate([np.asarray(row.factors, np.float64) for row in self._rows])
         shape = len(self._rows), self._n_cells + self._n_added
         matrix = csr_array(coo_array((factors, (rows, columns)), shape=shape))
@@ -274,7 +275,7 @@ class Program:
 
 def _stacked(above: csr_array, below: csr_array) -> coo_array:
     first, second = coo_array(above), coo_array(below)
-    rows = np.append(first.coords[0], second.coords[0] + first.shape[0])
-    columns = np.append(first.coords[1], second.coords[1])
+    rows = np.append(first.row, second.row + first.shape[0])
+    columns = np.append(first.col, second.col)
     shape = first.shape[0] + second.shape[0], first.shape[1]
     return coo_array((np.append(first.data, second.data), (rows, columns)), shape=shape)

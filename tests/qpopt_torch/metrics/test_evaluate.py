@@ -217,14 +217,18 @@ def test_empty_loader():
         evaluate(small_sparse(), [], progress=False)
 
 
-def test_drawn_birds_bring_their_own_truth():
+@pytest.mark.parametrize("relu", [False, True])
+def test_drawn_birds_bring_their_own_truth(relu):
     birds = DrawnBirds(4, 3, 16, seed=1)
     sparse = small_sparse(names=None)
+    sparse.sparse_head.relu = relu
+    # All features are far below, so a head with ReLU lets nothing through that could be ranked.
+    sparse.sparse_head.mean.fill_(10.0)
     loader = DataLoader(birds, 5)
     metrics = evaluate(sparse, loader, progress=False)
     x, y = (torch.cat(parts) for parts in zip(*loader, strict=True))
     with torch.no_grad():
-        features = sparse.features(x).features
+        features = sparse.sparse_head.normalise(sparse.features(x).features)
     best = [
         max(
             roc_auc_score(present, feature)

@@ -123,7 +123,8 @@ class Truth:
 
     def off_below_zero(self):
         """Return whether no input gives any feature a value below 0."""
-        return bool((np.abs(self.least) < 0.005).all())
+        seen = np.minimum(self.shown.z.min(axis=0), self.least)
+        return bool((seen > -0.005).all())
 
     def output_of(self, layer):
         """Return what a layer makes of the first of the samples that are decided on."""
