@@ -43,6 +43,7 @@ _MODULES = {
     "collect": "statistics.collect",
     "conformal": "sparse.sets.predictor",
     "evaluate": "metrics.evaluate",
+    "exact_auroc": "statistics.ranking",
     "extract": "training.features",
     "feature_diversity_loss": "training.losses.diversity",
     "feature_grounding_loss": "training.losses.grounding",

@@ -36,6 +36,7 @@ from qpopt_torch.sparse.sets.predictor import Predictor as Predictor
 from qpopt_torch.sparse.sets.predictor import conformal as conformal
 from qpopt_torch.sparse.sparse_head import SparseHead as SparseHead
 from qpopt_torch.statistics.collect import collect as collect
+from qpopt_torch.statistics.ranking import exact_auroc as exact_auroc
 from qpopt_torch.statistics.statistics import Statistics as Statistics
 from qpopt_torch.training.adapter_training import train_adapter as train_adapter
 from qpopt_torch.training.dense import train_dense as train_dense

@@ -51,6 +51,10 @@ class TrainingError(QpoptError, ValueError):
     """A setting of a training, or a checkpoint to resume from, is wrong."""
 
 
+class RankLost(QpoptError, RuntimeError):
+    """Another process of the group has ended."""
+
+
 def require_sparse(model: Any, name: str) -> None:
     """Raise ModelError unless what a function of this name was given is a sparse classifier."""
     if not hasattr(model, "sparse_head"):

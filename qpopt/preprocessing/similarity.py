@@ -118,6 +118,43 @@ def auroc_from_histograms(
     return A
 
 
+def auroc_from_rank_sums(
+    counts: ArrayLike, sums: ArrayLike, *, class_names: Sequence[str] | None = None
+) -> NDArray[np.float64]:
+    """Compute the area under the ROC curve of every feature as a detector of every class, exactly.
+
+    With the ranks of all n values of a feature, from 1 and equal values sharing their average, and
+    their sum R_cd over the n_c samples of a class, it is
+
+        (R_cd − n_c (n_c + 1) / 2) / (n_c (n − n_c)).
+
+    Parameters
+    ----------
+    counts
+        Number of samples of every class.
+    sums
+        R, classes × features.
+    class_names
+        Names for the error about a class without samples.
+
+    Returns
+    -------
+    NDArray
+        Classes × features; 0.5 where one class has all samples.
+
+    Raises
+    ------
+    InvalidInstance
+        If a class has no samples.
+    """
+    by_class = validation.matrix("sums", sums)
+    sizes = _class_sizes(counts, len(by_class), class_names)[:, None]
+    pairs = sizes * (sizes.sum() - sizes)
+    won = by_class - sizes * (sizes + 1) / 2
+    A: NDArray[np.float64] = np.where(pairs > 0, won / np.maximum(pairs, 1.0), 0.5)
+    return A
+
+
 def _class_sizes(
     counts: ArrayLike, n_classes: int, class_names: Sequence[str] | None
 ) -> NDArray[np.float64]:

@@ -12,9 +12,13 @@ from torch import nn
 from torch.utils.data import DistributedSampler
 
 from qpopt import QpoptError
+from qpopt_torch.errors import RankLost
 
 T = TypeVar("T")
 
+
+SIGNS = ("gloo", "NCCL", "Connection closed by peer", "Connection reset by peer")
+"""What the errors of backends hold where another process has ended."""
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -41,9 +45,45 @@ def rank() -> int:
     return dist.get_rank() if active() else 0
 
 
+def size() -> int:
+    """Return how many processes there are."""
+    return dist.get_world_size() if active() else 1
+
+
 def is_first() -> bool:
     """Whether this is the process that speaks and writes for all."""
     return rank() == 0
+
+
+@contextmanager
+def in_touch() -> Iterator[None]:
+    """Turn what the block raises when another process has ended into one sentence.
+
+    Raises
+    ------
+    RankLost
+        If it has.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if is_lost(error):
+            raise lost() from None
+        raise
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an error says that another process cannot be reached any more."""
+    said = isinstance(error, dist.DistError) or any(sign in str(error) for sign in SIGNS)
+    return active() and said
+
+
+def lost() -> RankLost:
+    """Return the error to end with where another process has ended."""
+    return RankLost(
+        f"Rank {dist.get_rank()} ends because another of the {dist.get_world_size()} processes "
+        "has ended; start all of them again, and what has a checkpoint goes on."
+    )
 
 
 def on_all(function: Callable[[], T]) -> list[T]:
@@ -63,13 +103,21 @@ def on_all(function: Callable[[], T]) -> list[T]:
         same = isinstance(error, QpoptError)
         answer = (None, error if same else QpoptError(f"{type(error).__name__}: {error}"))
     answers: list[tuple[Any, Exception | None]] = [(None, None)] * dist.get_world_size()
-    dist.all_gather_object(answers, answer)
+    with in_touch():
+        dist.all_gather_object(answers, answer)
     if failure is not None:
         raise failure
     for rank, (_, wrong) in enumerate(answers):
         if wrong is not None:
             raise type(wrong)(f"On rank {rank}: {wrong}")
     return [value for value, _ in answers]
+
+
+def alike(function: Callable[[], T]) -> T:
+    """Call a function on all ranks and return what each has itself; errors as with `on_all`."""
+    own: list[T] = []
+    on_all(lambda: own.append(function()))
+    return own[0]
 
 
 def on_first(function: Callable[[], T]) -> T:
@@ -98,7 +146,8 @@ def share(model: nn.Module) -> None:
         for value in model.state_dict().values():
             # A copy: broadcast changes its tensor, and one that is not contiguous it cannot take.
             sent = value.detach().contiguous().clone()
-            dist.broadcast(sent, 0)
+            with in_touch():
+                dist.broadcast(sent, 0)
             value.detach().copy_(sent)
 
 

@@ -50,7 +50,9 @@ def check_known_order(loader: Iterable[Any]) -> None:
         )
 
 
-def rest_of(loader: Iterable[Any], n_batches: int) -> Iterable[Any]:
+def rest_of(
+    loader: Iterable[Any], n_batches: int, indices: Sequence[int] | None = None
+) -> Iterable[Any]:
     """Return what a loader gives after so many batches, none of which is read for it.
 
     Samples that a DistributedSampler repeats are left out.
@@ -61,14 +63,17 @@ def rest_of(loader: Iterable[Any], n_batches: int) -> Iterable[Any]:
         One that `check_known_order` lets pass.
     n_batches
         How many were seen.
+    indices
+        The samples that a DataLoader gives, if not those of its sampler.
     """
     if not isinstance(loader, DataLoader):
         assert isinstance(loader, Sequence)
         return loader[n_batches:]
     assert loader.batch_size is not None
     assert isinstance(loader.sampler, Sized)
-    seen, end = n_batches * loader.batch_size, len(loader.sampler) - repeated_samples(loader)
-    order = list(loader.sampler)[seen:end]
+    if indices is None:
+        indices = list(loader.sampler)[: len(loader.sampler) - repeated_samples(loader)]
+    order = indices[n_batches * loader.batch_size :]
     return DataLoader(
         Subset(loader.dataset, order),
         loader.batch_size,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from qpopt import QpoptError
+from qpopt_torch.data.distributed import is_lost, lost
 from qpopt_torch.data.inputs import Batch, Inputs, call, described, main_of
 from qpopt_torch.errors import ModelError
 from qpopt_torch.network.head import Head
@@ -193,6 +194,8 @@ def explained(model: nn.Module, x: Batch, number: int) -> Iterator[None]:
     except QpoptError:
         raise
     except Exception as error:  # the code of a user may fail in any way
+        if is_lost(error):
+            raise lost() from None
         hint, shown = "", main_of(x)
         if not isinstance(x, Inputs) and not x.is_floating_point():
             hint = " If the model takes floats, convert them, for example x.float() / 255."

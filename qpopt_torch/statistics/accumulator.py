@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -16,6 +17,12 @@ MOST_BINS = 2**16
 
 MOST_BYTES = 8e9
 """Memory that histograms may take; everything else is smaller by the number of bins."""
+
+
+SAID = 1e9
+"""Bytes above which it is said what a pass takes."""
+
+logger = logging.getLogger("qpopt")
 
 
 class FeatureScale(NamedTuple):
@@ -62,6 +69,13 @@ def check_memory(bins: int, n_classes: int, n_features: int) -> None:
             f"{bins * each / 1e9:.1f} GB, more than {MOST_BYTES / 1e9:g} GB; {advice}the "
             "similarity pearson, which needs none."
         )
+
+
+def say_memory(sums: Accumulator) -> None:
+    """Say what a pass takes, where that is more than a machine may have to spare."""
+    size = sum(value.nbytes for value in vars(sums).values() if isinstance(value, Tensor))
+    if size > SAID:
+        logger.info("The sums of this pass take %.1f GB, on every process.", size / 1e9)
 
 
 class Accumulator:

@@ -15,7 +15,7 @@ from qpopt_torch.data import distributed as ranks
 from qpopt_torch.data.batches import batch_count, batches, begin, nothing_in
 from qpopt_torch.data.class_names import checked_class_names
 from qpopt_torch.data.inputs import Batch, Inputs, main_of, plain
-from qpopt_torch.data.resuming import check_known_order, rest_of
+from qpopt_torch.data.resuming import check_known_order
 from qpopt_torch.data.sharding import check_sharded, digest, require_different
 from qpopt_torch.data.unpacking import unpacked
 from qpopt_torch.errors import EmptyLoader, ModelError, path_of, shown
@@ -28,8 +28,9 @@ from qpopt_torch.statistics.accumulator import (
     FeatureScale,
     check_memory,
     checked_bins,
+    say_memory,
 )
-from qpopt_torch.statistics.checkpoint import EVERY, PassCheckpoint
+from qpopt_torch.statistics.checkpoint import PassCheckpoint
 from qpopt_torch.statistics.joining import join
 from qpopt_torch.statistics.precision import Precision, autocasting, checked_precision
 from qpopt_torch.statistics.statistics import Statistics
@@ -45,7 +46,7 @@ def collect(
     class_names: Sequence[str] | None = None,
     received: list[tuple[Tensor, Tensor]] | None = None,
     checkpoint: AnyPath | None = None,
-    every: int = EVERY,
+    every: int | None = None,
     precision: Precision = "auto",
     progress: bool = True,
 ) -> Statistics:
@@ -77,7 +78,7 @@ def collect(
         however abruptly, and ends with the same bits. The loader needs a known order: a DataLoader
         that does not shuffle, or a list. The file is deleted at the end.
     every
-        Batches between two saves.
+        Batches between two saves; without it, as often as a hundredth of the time allows.
     precision
         In which the network runs: `float32`, `bfloat16`, or `auto`: bfloat16 on a GPU that has it.
         What is added up is float64 in any case.
@@ -117,7 +118,8 @@ def collect(
         path_of(checkpoint, "A checkpoint")
         if received is not None:
             raise InvalidArgument("A checkpoint keeps no features: leave it or received out.")
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        whole = isinstance(every, int) and not isinstance(every, bool)
+        if every is not None and (not whole or every < 1):
             raise InvalidArgument(
                 f"every must be a whole number of at least 1, not {shown(every)}."
             )
@@ -160,34 +162,37 @@ def collect(
     device = "cpu" if place.type == "mps" else place
     own_scale = FeatureScale(*(values.to(device) for values in scale))
     sums = Accumulator(found.n_classes, own_scale, bins)
+    say_memory(sums)
+    kept: PassCheckpoint | None = None
+    if checkpoint is not None:
+        identity = {
+            "the model": fingerprint(core),
+            "the head": found.to_dict(),
+            "the first batch": beginning,
+            "the number of batches": batch_count(loader),
+            "bins": bins,
+            "precision": precision,
+        }
+        made = partial(PassCheckpoint, checkpoint, every, identity, loader)
+        kept = ranks.alike(made)
+        kept.begin(sums)
 
     def whole_pass() -> None:
         if first is None:
             return
-        kept, done = None, 0
-        if checkpoint is not None:
-            identity = {
-                "the model": fingerprint(core),
-                "the head": found.to_dict(),
-                "the first batch": beginning,
-                "the number of batches": batch_count(loader),
-                "bins": bins,
-                "precision": precision,
-            }
-            kept = PassCheckpoint(checkpoint, every, identity)
-            done = kept.resume(sums)
+        done = None if kept is None else kept.resume(sums)
         with observe(core, found) as seen:
             reading = batches(
-                rest_of(loader, done) if done else loader,
+                loader if kept is None or done is None else kept.rest(done),
                 core,
                 found.n_classes,
-                begun=None if done else begun,
-                empty=done > 0,
+                begun=begun if done is None else None,
+                empty=done is not None,
                 title="collect",
                 progress=progress,
             )
-            for number, (x, y) in enumerate(reading, done):
-                if number or len(x) < len(first.features):
+            for number, (x, y) in enumerate(reading, done or 0):
+                if done is not None or number or len(x) < len(first.features):
                     with casting(x.device):
                         _run(core, x, seen, number)
                 else:
@@ -198,11 +203,13 @@ def collect(
                     received.append((seen.features.float().cpu(), y.cpu()))
                 if kept is not None:
                     kept.after(number + 1, sums)
-        if kept is not None:
-            kept.done()
 
     ranks.on_all(whole_pass)
+    if kept is not None:
+        ranks.on_first(partial(kept.add_before, sums))
     join(sums)
+    if kept is not None:
+        kept.done()
     return Statistics.of(sums, names, found)
 
 

@@ -34,12 +34,12 @@ def join(sums: Accumulator) -> None:
         if known != kinds[0]:
             apart = sorted(set(known.items()) ^ set(kinds[0].items()))[0][0]
             raise InvalidInstance(f"The ranks differ in {apart}; collect on all in the same way.")
-    for name in ALWAYS:
-        dist.all_reduce(getattr(sums, name))
     for name, shape in (kinds[0] if kinds else shapes).items():
         if getattr(sums, name) is None:
             setattr(sums, name, sums.sums.new_zeros(shape))
-        dist.all_reduce(getattr(sums, name))
-    dist.all_reduce(sums.minima, dist.ReduceOp.MIN)
+    with ranks.in_touch():
+        for name in (*ALWAYS, *(kinds[0] if kinds else shapes)):
+            dist.all_reduce(getattr(sums, name))
+        dist.all_reduce(sums.minima, dist.ReduceOp.MIN)
     sums.n_positions = max(positions for *_, positions, _ in told)
     sums.rounding = max(rounding for *_, rounding in told)

@@ -225,7 +225,7 @@ class Statistics:
         n_select: int,
         n_per_class: int,
         *,
-        similarity: Similarity = "pearson",
+        similarity: Similarity | ArrayLike = "pearson",
         bias: BiasLike = "locality",
         **options: Any,
     ) -> Instance:
@@ -236,18 +236,26 @@ class Statistics:
         n_select, n_per_class
             The counts.
         similarity, bias
-            As in the methods of these names.
+            As in the methods of these names; or raw similarity itself, classes × features, such as
+            `exact_auroc` gives.
         options
             Further arguments of `qpopt.prepare`, demands such as `forbidden` among them.
         """
         kind = bias if isinstance(bias, str) else "custom"
-        kinds = {"similarity": similarity, "bias": kind, "n_samples": self.n_samples}
+        named: Any = similarity if isinstance(similarity, str) else None
+        kinds = {"similarity": named or "custom", "bias": kind, "n_samples": self.n_samples}
         options["provenance"] = {**kinds, **options.get("provenance", {})}
         options.setdefault("class_names", self.class_names)
-        if similarity == "auroc":
+        if named == "auroc":
             options.setdefault("neutral", 0.5)
         options |= {"n_select": n_select, "n_per_class": n_per_class}
-        return prepare(self.similarity(similarity), self.bias(bias), **options)
+        A = similarity if named is None else self.similarity(named)
+        if np.shape(A) != self.sums.shape:
+            raise InvalidInstance(
+                f"similarity has the shape {np.shape(A)}; the statistics are of {self.n_classes} "
+                f"classes × {self.n_features} features."
+            )
+        return prepare(A, self.bias(bias), **options)
 
     def save(self, path: AnyPath) -> None:
         """Write the statistics to one .npz file without pickles."""

@@ -129,18 +129,20 @@ class StepCheckpoint:
         Raises
         ------
         TrainingError
-            As `resume`, and if another number of processes saved it.
+            As `resume`.
         """
         stored = read(self.path)
         if self.path is None or stored is None or stored.get("done") != done:
             return Within()
         parts = stored["ranks"]
         _check_origin(self.training, stored, self.path, self.start)
-        if len(parts) != (n_ranks := len(ranks.on_all(lambda: None))):
-            raise TrainingError(
-                f"{self.path} was saved in the midst of an epoch by {len(parts)} processes, and "
-                f"this are {n_ranks}; delete it to begin with the epoch."
+        if len(parts) != ranks.size():
+            logger.warning(
+                "%s was saved in the midst of epoch %d by %d processes, and this are %d, who see "
+                "samples in another order: they begin with the epoch.",
+                *(self.path, done + 1, len(parts), ranks.size()),
             )
+            return Within()
         _fill(self.training, stored, self.path)
         if stored.get("seal") != _seal(self.training, [done, parts[0]["steps"]], self.start):
             raise TrainingError(

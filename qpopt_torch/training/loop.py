@@ -137,7 +137,8 @@ class Training:
             )
         finite = torch.isfinite(loss.detach()).float()
         if ranks.active():
-            dist.all_reduce(finite, dist.ReduceOp.MIN)
+            with ranks.in_touch():
+                dist.all_reduce(finite, dist.ReduceOp.MIN)
         if not finite:
             return None
         self.scaler.scale(loss).backward()

@@ -18,13 +18,24 @@ os._exit(0)
 
 
 def in_two_processes(program, folder):
-    """Run the text of a program twice side by side and return what both print.
+    """Run the text of a program twice side by side and return what both print."""
+    return in_processes(program, folder, 2)
+
+
+def in_processes(program, folder, number):
+    """Run the text of a program in so many processes and return what all print.
 
     The program finds the folder, where it is written to as well, as its first argument.
     """
     path = folder / "program.py"
     path.write_text(program + END, encoding="utf-8")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={number}",
+    ]
     done = subprocess.run(
         [*command, str(path), str(folder)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},

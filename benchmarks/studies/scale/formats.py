@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from benchmarks.studies.scale.resnet import Block, resnet50
+from benchmarks.studies.scale.compiled import block_ratio, least
+from benchmarks.studies.scale.resnet import resnet50
 from qpopt_torch import DenseTraining, collect, find_head
 from qpopt_torch.network.observation import evaluating
 from qpopt_torch.training.loop import Training
 from qpopt_torch.training.objectives import TrainingObjective
-
-REPEATS = 3
 
 
 class Ratios(NamedTuple):
@@ -32,14 +29,15 @@ class Ratios(NamedTuple):
         The same pass in `collect`, in forward passes, and a step of our fine-tuning with its
         diversity loss, in plain steps.
     formats
-        The forward pass in other formats, and compiled blocks, in those of float32.
+        The forward pass in other formats, in those of float32, and that of a compiled block in
+        those of one that is not; None where it does not compile.
     """
 
     forward: float
     bare_step: float
     collect: float
     step: float
-    formats: dict[str, float]
+    formats: dict[str, float | None]
 
 
 def ratios(
@@ -64,18 +62,8 @@ def ratios(
     bare, ours = (_step(model, head, beta, x, y) for beta in (0.0, 0.196))
     formats = _formats(model, x, plain)
     if compiled:
-        formats["compiled blocks"] = _compiled(x, shrunk)
+        formats["a compiled block"] = block_ratio(side, batch)
     return Ratios(plain / batch, bare / plain, work / plain, ours / bare, formats)
-
-
-def least(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Return the shortest time of a few calls, after one that does not count."""
-    times = []
-    for _ in range(repeats + 1):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times[1:])
 
 
 def _step(model: nn.Module, head: Any, beta: float, x: Tensor, y: Tensor) -> float:
@@ -87,14 +75,14 @@ def _step(model: nn.Module, head: Any, beta: float, x: Tensor, y: Tensor) -> flo
     return spent
 
 
-def _formats(model: nn.Module, x: Tensor, plain: float) -> dict[str, float]:
+def _formats(model: nn.Module, x: Tensor, plain: float) -> dict[str, float | None]:
     last = torch.channels_last
     kinds: dict[str, tuple[Any, Any]] = {
         "bfloat16": (torch.contiguous_format, torch.bfloat16),
         "channels last": (last, None),
         "both": (last, torch.bfloat16),
     }
-    found = {}
+    found: dict[str, float | None] = {}
     for name, (layout, dtype) in kinds.items():
         other: nn.Module = model.to(memory_format=layout)  # type: ignore[call-overload]
         inputs = x.contiguous(memory_format=layout)
@@ -106,14 +94,3 @@ def _formats(model: nn.Module, x: Tensor, plain: float) -> dict[str, float]:
         found[name] = least(forward) / plain
     model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     return found
-
-
-def _compiled(x: Tensor, shrunk: int) -> float:
-    """Return the ratio for one block alone: a whole network takes minutes to compile."""
-    width = 128 // shrunk
-    block = Block(4 * width, width, 1).eval()
-    maps = torch.randn(len(x), 4 * width, x.shape[2] // 8, x.shape[3] // 8)
-    with torch.no_grad():
-        plain = least(lambda: block(maps), 10)
-        fast = torch.compile(block)
-        return least(lambda: fast(maps), 10) / plain

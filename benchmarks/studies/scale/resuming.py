@@ -13,10 +13,13 @@ from benchmarks.studies.scale.passes import Size, seconds
 from benchmarks.studies.scale.stream import Stream, loader_of, plain_case
 from qpopt_torch import DenseTraining, collect, find_head
 from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
-from qpopt_torch.statistics.checkpoint import EVERY, PassCheckpoint
+from qpopt_torch.statistics.checkpoint import PassCheckpoint
 from qpopt_torch.training.checkpoint import SHARE, StepCheckpoint, Within
 from qpopt_torch.training.loop import Training
 from qpopt_torch.training.objectives import TrainingObjective
+
+EVERY = 200
+"""Batches between two saves of the pass that is ended: of itself it would hardly save."""
 
 
 class Saving(NamedTuple):
@@ -50,10 +53,15 @@ def pass_saving(size: Size) -> Saving:
     sums = Accumulator(size.classes, FeatureScale(shift, torch.ones_like(shift)))
     sums.add(torch.randn(size.batch, size.features), torch.arange(size.batch) % size.classes)
     with TemporaryDirectory() as folder:
-        kept = PassCheckpoint(Path(folder) / "pass.npz", 1, {})
+        kept = PassCheckpoint(Path(folder) / "pass.npz", 1, {}, [])
         save = seconds(lambda: kept.after(1, sums))
         resume = seconds(lambda: kept.resume(sums))
-        return Saving(f"a pass, every {EVERY} batches", kept.path.stat().st_size, save, resume)
+        return Saving(
+            f"a pass, at most {100 * SHARE:.0f} % of the time",
+            kept.path.stat().st_size,
+            save,
+            resume,
+        )
 
 
 def ended_pass(size: Size) -> tuple[float, float, bool]:
@@ -65,7 +73,8 @@ def ended_pass(size: Size) -> tuple[float, float, bool]:
     stream = Ending(size.samples, size.classes, shape)
     collect(model, loader_of(stream, size.batch), progress=False)  # whatever is done once only
     with TemporaryDirectory() as folder:
-        given: dict[str, Any] = {"checkpoint": Path(folder) / "pass.npz", "progress": False}
+        given: dict[str, Any] = {"checkpoint": Path(folder) / "pass.npz", "every": EVERY}
+        given["progress"] = False
         found: list[Any] = []
 
         def whole() -> None:

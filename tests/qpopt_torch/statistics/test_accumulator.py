@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import pytest
 import torch
@@ -5,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpopt import InvalidArgument
+from qpopt_torch.statistics import accumulator
 from qpopt_torch.statistics.accumulator import (
     Accumulator,
     FeatureScale,
     check_memory,
     edge_distance,
+    say_memory,
 )
 
 
@@ -70,3 +74,13 @@ def test_memory_that_nobody_has_is_refused_with_its_size():
     # Where not even two bins fit, there is no number to advise.
     with pytest.raises(InvalidArgument, match=r"more than 8 GB; the similarity pearson"):
         check_memory(2, 1_000_000, 2_000)
+
+
+def test_what_a_large_pass_takes_is_said(caplog, monkeypatch):
+    sums = Accumulator(4, FeatureScale(torch.zeros(5), torch.ones(5)), 64)
+    with caplog.at_level(logging.INFO, logger="qpopt"):
+        say_memory(sums)
+        assert not caplog.records
+        monkeypatch.setattr(accumulator, "SAID", 1000)
+        say_memory(sums)
+    assert "The sums of this pass take 0.0 GB, on every process." in caplog.text

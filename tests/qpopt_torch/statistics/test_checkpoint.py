@@ -14,30 +14,10 @@ from torch.utils.data import DataLoader, DistributedSampler, IterableDataset, Te
 from qpopt import InvalidArgument, InvalidFile
 from qpopt_torch import collect
 from qpopt_torch.errors import LoaderError
+from qpopt_torch.statistics import checkpoint as keeping
+from qpopt_torch.statistics.accumulator import Accumulator, FeatureScale
 from tests.qpopt_torch.small import batches, cnn
-
-SIZES = (6, 6, 6, 6, 6, 5)
-
-
-class Cut(Exception):
-    pass
-
-
-class Ending:
-    """A data set that fails at a sample, and counts what is read."""
-
-    def __init__(self, end=None):
-        self.x, self.y = (torch.cat(parts) for parts in zip(*batches(sizes=SIZES), strict=True))
-        self.end, self.read = end, []
-
-    def __len__(self):
-        return len(self.y)
-
-    def __getitem__(self, index):
-        if index == self.end:
-            raise Cut
-        self.read.append(index)
-        return self.x[index], self.y[index]
+from tests.qpopt_torch.statistics.ending import SIZES, Cut, Ending
 
 
 def same(a, b):
@@ -135,11 +115,31 @@ def test_a_sampler_for_several_ranks_has_a_known_order(tmp_path):
     same(collect(cnn(), loader, checkpoint=path, **options), whole)
 
 
+@pytest.mark.parametrize(("cost", "most"), [(0.5, 20), (20.0, 1)])
+def test_saving_takes_a_hundredth_of_the_time(tmp_path, monkeypatch, cost, most):
+    """A batch takes a second, a save as long as is said: a thousand batches."""
+    now, saves = [0.0], []
+
+    def save(path, kind, meta, arrays):
+        now[0] += cost
+        saves.append(now[0])
+
+    monkeypatch.setattr(keeping, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(keeping, "save_archive", save)
+    kept = keeping.PassCheckpoint(tmp_path / "pass.npz", None, {}, [])
+    sums = Accumulator(4, FeatureScale(torch.zeros(5), torch.ones(5)))
+    for number in range(1, 1001):
+        now[0] += 1.0
+        kept.after(number, sums)
+    assert 0 < len(saves) <= most
+    assert kept.spent <= max(cost, 0.01 * now[0])
+
+
 KILLED = """
 import sys, time
 from torch.utils.data import DataLoader
 from qpopt_torch import collect
-from tests.qpopt_torch.statistics.test_checkpoint import Ending
+from tests.qpopt_torch.statistics.ending import Ending
 from tests.qpopt_torch.small import cnn
 
 class Slow(Ending):

@@ -1,9 +1,21 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
-from qpopt import InvalidArgument
-from qpopt_torch import FineTuning, collect, evaluate, fine_tune
+from qpopt import InvalidArgument, solve
+from qpopt.problem.objective import objective
+from qpopt_torch import (
+    DenseTraining,
+    FineTuning,
+    accuracy,
+    collect,
+    evaluate,
+    fine_tune,
+    train_dense,
+)
 from qpopt_torch.explain import gather
 from qpopt_torch.statistics.precision import autocasting
 from qpopt_torch.training.loop import Training
@@ -89,3 +101,39 @@ def test_float16_is_trained_with_a_scaled_loss():
     assert not torch.equal(before["network.0.weight"], first)
     history = fine_tune(sparse(), batches(), settings, progress=False)
     assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+
+
+@pytest.mark.slow
+def test_a_trained_network_selects_as_well_in_lower_precision():
+    digits = load_digits()
+    x = torch.tensor(digits.images[:, None] / 16, dtype=torch.float32)
+    x, y = nn.functional.interpolate(x, scale_factor=2), torch.tensor(digits.target)
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 64, 3, padding=1),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    )
+    schedule = DenseTraining(
+        epochs=12, lr=0.05, head_lr=0.1, beta=0.0, dropout=0.0, annealing="cosine"
+    )
+    data = TensorDataset(x, y)
+    train_dense(model, DataLoader(data, 50, shuffle=True), schedule, progress=False)
+    assert accuracy(model, DataLoader(data, 200), progress=False) > 0.95
+    found = [collect(model, DataLoader(data, 200), precision=p, progress=False) for p in KINDS]
+    apart = np.abs(found[0].similarity() - found[1].similarity())
+    # Its weights have three digits there, and with ten classes all correlations are large.
+    assert apart.mean() <= 1e-3
+    assert apart.max() <= 4e-3
+    exact, rough = (each.instance(12, 3) for each in found)
+    limits = {"method": "search", "time_limit": 10, "options": {"step_limit": 20_000}}
+    own, other = (solve(instance, **limits) for instance in (exact, rough))
+    judged = objective(exact.A, exact.R, exact.b, other.selection, other.assignment).total
+    assert abs(judged - own.objective) <= 1e-3 * own.objective
