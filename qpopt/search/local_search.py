@@ -22,6 +22,9 @@ from qpopt.search.enumeration import Enumeration, n_selections
 from qpopt.search.search_view import SearchView
 from qpopt.search.worker import SearchParams, Worker
 
+LAST_SECONDS = 3.0
+"""What is left of the time when no further sets are looked for: some are still to be repaired."""
+
 
 def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchParams()) -> bool:
     """Find good solutions: tabu search over swaps, with restarts and recombination.
@@ -90,7 +93,13 @@ def _polish(incumbent: Incumbent) -> None:
     sizes = np.count_nonzero(best.assignment, axis=1)
     order = np.argsort(best.selection)
     selection = best.selection[order]
-    signs = close_sets(instance, selection, sizes, lambda: incumbent.clock.over)
+    clock = incumbent.clock
+    signs = close_sets(
+        instance,
+        selection,
+        sizes,
+        lambda: clock.over or (clock.remaining is not None and clock.remaining < LAST_SECONDS),
+    )
     if signs is not None and not unmet(instance, selection, signs):
         incumbent.offer(Candidate(selection, validation.signs("An assignment", signs)))
 

@@ -130,9 +130,11 @@ def close_sets(
     """Return the same for pairs that are named, from nearly the best sets of every large unit.
 
     That takes seconds and is worth a lot where many classes hang together; None where nothing good
-    was found, or once `over` says that time is over.
+    was found. Once `over` says that it is time to end, no further unit is looked at.
     """
     rules = rules_of(instance, selection, sizes, instance.pairs)
+    if over():
+        return None
     member, careful = first_sets(rules, sizes), first_sets(rules, sizes)
     for first, end in zip(rules.start[:-1].tolist(), rules.start[1:].tolist(), strict=True):
         classes = rules.joined[first:end]
@@ -144,7 +146,7 @@ def close_sets(
                     careful[classes] = sets
     # Sets that are still equal cannot always be told apart by single exchanges.
     for found in (member, careful):
-        if not over() and not improve_sets(rules, found, SWEEPS):
+        if not improve_sets(rules, found, SWEEPS):
             return found.astype(np.int8)
     return None
 

@@ -24,7 +24,7 @@ Vector = NDArray[np.float64]
 MOST_VARIABLES = 20_000
 """Larger programs take too long."""
 
-MOST_SECONDS, MOST_NODES = 5.0, 300
+MOST_SECONDS, MOST_NODES = 2.0, 300
 """For a program; one that takes longer gives what it has."""
 
 ACCURACY = 3e-3
