@@ -16,6 +16,9 @@ from qpopt.solvers.base import Solver
 PATIENCE = 10.0
 """Seconds without an improvement after which a search without another limit ends."""
 
+SHARE_WITH_PAIRS = 0.6
+"""Share of the time for swaps where classes are pairs."""
+
 
 @dataclass(frozen=True)
 class SearchOptions(Options):
@@ -48,7 +51,13 @@ def run_search(incumbent: Incumbent, solver: Solver | None, options: SearchOptio
     if patience is None and options.step_limit is None:
         patience = PATIENCE
     target = None if options.target is None else incumbent.scaling.into(options.target)
-    budget = Budget(incumbent, steps=options.step_limit, target=target, patience=patience)
+    seconds, remaining = None, incumbent.clock.remaining
+    if incumbent.instance.pairs and remaining is not None:
+        # The sets of classes that hang together are looked at again in the end.
+        seconds = SHARE_WITH_PAIRS * remaining
+    budget = Budget(
+        incumbent, steps=options.step_limit, seconds=seconds, target=target, patience=patience
+    )
     try:
         if search(incumbent, budget):
             incumbent.tighten(incumbent.objective)

@@ -9,15 +9,21 @@ from numpy.random import SeedSequence
 
 from qpopt.control.events import Phase
 from qpopt.control.incumbent import Incumbent
+from qpopt.problem import validation
+from qpopt.problem.assigning.alike import close_sets
 from qpopt.problem.assigning.multipliers import multipliers_at
 from qpopt.problem.assigning.relaxed import no_multipliers
-from qpopt.problem.demands.fulfilment import misfit
+from qpopt.problem.demands.fulfilment import misfit, unmet
 from qpopt.problem.relaxing import relaxed
+from qpopt.problem.solution import Candidate
 from qpopt.problem.subproblem import subproblem
 from qpopt.search.budget import Budget
 from qpopt.search.enumeration import Enumeration, n_selections
 from qpopt.search.search_view import SearchView
 from qpopt.search.worker import SearchParams, Worker
+
+LAST_SECONDS = 3.0
+"""What is left of the time when no further sets are looked for: some are still to be repaired."""
 
 
 def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchParams()) -> bool:
@@ -72,7 +78,30 @@ def search(incumbent: Incumbent, budget: Budget, params: SearchParams = SearchPa
     if incumbent.best is not None and not incumbent.instance.budgets.fixed:
         # On the way an assignment that was nearly the best one was good enough.
         incumbent.settle(incumbent.best.selection)
+    _polish(incumbent)
     return False
+
+
+def _polish(incumbent: Incumbent) -> None:
+    """Give classes that hang together by pairs nearly their best sets, for the best selection.
+
+    On the way sets were only exchanged feature by feature.
+    """
+    instance, best = incumbent.instance, incumbent.best
+    if best is None or not instance.pairs or instance.negative is not None:
+        return
+    sizes = np.count_nonzero(best.assignment, axis=1)
+    order = np.argsort(best.selection)
+    selection = best.selection[order]
+    clock = incumbent.clock
+    signs = close_sets(
+        instance,
+        selection,
+        sizes,
+        lambda: clock.over or (clock.remaining is not None and clock.remaining < LAST_SECONDS),
+    )
+    if signs is not None and not unmet(instance, selection, signs):
+        incumbent.offer(Candidate(selection, validation.signs("An assignment", signs)))
 
 
 def _try_all(worker: Worker, most: int) -> bool:

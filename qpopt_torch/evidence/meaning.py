@@ -191,7 +191,7 @@ def alignment_of(
     with model.observe() as seen:
         for x, labels in batches(loader, model, title="parts", progress=progress):
             model.network(x)
-            metric.update(seen.features, labels)
+            metric.update(model.sparse_head.normalise(seen.features), labels)
     return metric.alignment()
 
 

@@ -7,7 +7,7 @@ of a feature, in one class or in all classes of a unit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist
 
 from qpopt.kernels.demands.set_moves import best_pair, improve_sets
+from qpopt.problem.assigning.units import best_of_unit
 
 if TYPE_CHECKING:
     from qpopt.problem.instance import Instance
@@ -118,6 +119,36 @@ def alike_sets(
     member = first_sets(rules, sizes)
     wrong = improve_sets(rules, member, SWEEPS)
     return None if wrong else member.astype(np.int8)
+
+
+def close_sets(
+    instance: Instance,
+    selection: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    over: Callable[[], bool] = lambda: False,
+) -> NDArray[np.int8] | None:
+    """Return the same for pairs that are named, from nearly the best sets of every large unit.
+
+    That takes seconds and is worth a lot where many classes hang together; None where nothing good
+    was found. Once `over` says that it is time to end, no further unit is looked at.
+    """
+    rules = rules_of(instance, selection, sizes, instance.pairs)
+    if over():
+        return None
+    member, careful = first_sets(rules, sizes), first_sets(rules, sizes)
+    for first, end in zip(rules.start[:-1].tolist(), rules.start[1:].tolist(), strict=True):
+        classes = rules.joined[first:end]
+        if len(classes) > 2 and not over():
+            sets = best_of_unit(rules, classes, int(sizes[classes[0]]), over)
+            if sets is not None:
+                member[classes] = sets
+                if len(np.unique(sets, axis=0)) == len(sets):
+                    careful[classes] = sets
+    # Sets that are still equal cannot always be told apart by single exchanges.
+    for found in (member, careful):
+        if not improve_sets(rules, found, SWEEPS):
+            return found.astype(np.int8)
+    return None
 
 
 def likely_pairs(

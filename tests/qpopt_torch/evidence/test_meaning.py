@@ -75,11 +75,15 @@ def test_what_is_not_there_is_no_number():
     assert undefined == {"own_drop", "other_drop", "pointing", "of_part", "twins"}
 
 
-def test_alignment_is_that_of_the_features():
+@pytest.mark.parametrize("relu", [False, True])
+def test_alignment_is_that_of_what_is_added_up(relu):
     birds = DrawnBirds(3, 4, size=32, split="test")
     model = model_of(birds)
+    model.sparse_head.relu = relu
     images = torch.stack([birds[i][0] for i in range(12)])
     features = Painted()(images).mean(dim=(2, 3)).numpy()
+    if relu:  # what is below the mean counts as the mean
+        features = np.maximum(features, model.sparse_head.mean.numpy())
     expected = part_alignment(
         features, np.repeat(np.arange(3), 4), birds.attributes, birds.attribute_names
     )
