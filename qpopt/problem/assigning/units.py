@@ -102,16 +102,21 @@ def best_of_unit(
 def _sums(variables: NDArray[np.int64], n: int) -> coo_array:
     """Return the matrix that adds up every row of variables, of n in all."""
     number = np.repeat(np.arange(len(variables)), variables.shape[1])
-    ones = np.ones(variables.size)
-    return coo_array((ones, (number, variables.ravel())), shape=(len(variables), n))
+    return _matrix(np.ones(variables.size), number, variables.ravel(), (len(variables), n))
 
 
 def _differences(first: NDArray[np.int64], second: NDArray[np.int64], n: int) -> coo_array:
     """Return the matrix of the differences of variables, of n in all."""
     number = np.tile(np.arange(len(first)), 2)
     factors = np.repeat([1.0, -1.0], len(first))
-    columns = np.concatenate([first, second])
-    return coo_array((factors, (number, columns)), shape=(len(first), n))
+    return _matrix(factors, number, np.concatenate([first, second]), (len(first), n))
+
+
+def _matrix(
+    factors: Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]
+) -> coo_array:
+    # Short indices: older SciPy hands long ones on to a solver that cannot take them.
+    return coo_array((factors, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
 
 
 def _equal(member: Mask) -> list[NDArray[np.int64]]:
