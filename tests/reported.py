@@ -36,13 +36,15 @@ class Reported:
     def __init__(self, request, monkeypatch, capsys):
         self.request, self.monkeypatch, self.capsys = request, monkeypatch, capsys
         self.sparse = self.loaders = self.network = self.asked = None
-        write = SparseClassifier.report
+        self.attribute_names = []
+        write, name = SparseClassifier.report, qpopt_torch.name_features
 
         def report(sparse, path, loader, train_loader=None, **options):
             shown = None if train_loader is None else Recorded(train_loader)
             self.sparse, self.loaders = sparse, (Recorded(loader), shown)
             known = options.get("attributes")
-            self.asked = {} if known is None else {"attributes": known}
+            named = {"attributes": known, "attribute_names": self.attribute_names}
+            self.asked = {} if known is None else named
             if "dense" not in options:
                 self.network = None
             return write(sparse, path, self.loaders[0], train_loader=shown, **options)
@@ -52,7 +54,13 @@ class Reported:
                 self.network = model
             return evaluate(model, *loaders, **options)
 
+        def name_features(sparse, **options):
+            said = options["attribute_names"]
+            self.attribute_names = [one.replace("::", ": ").replace("_", " ") for one in said]
+            return name(sparse, **options)
+
         monkeypatch.setattr(SparseClassifier, "report", report)
+        monkeypatch.setattr(qpopt_torch, "name_features", name_features)
         monkeypatch.setattr(qpopt_torch, "evaluate", evaluated)
 
     def run(self, name, *arguments):
