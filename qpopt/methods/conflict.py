@@ -11,7 +11,7 @@ from scipy import sparse
 
 from qpopt.control.incumbent import Incumbent
 from qpopt.control.limits import Limits
-from qpopt.errors import InfeasibleInstance, MissingSolver, SolverFailure
+from qpopt.errors import InfeasibleInstance, InvalidInstance, MissingSolver, SolverFailure
 from qpopt.methods.compact import run_compact
 from qpopt.problem.constraints import Average, Demands
 from qpopt.problem.instance import Instance
@@ -115,6 +115,8 @@ def _has_none(instance: Instance, kept: Sequence[Wish], seconds: float) -> bool:
             listed.setdefault(wish.name, []).append(wish.value)
         else:
             listed[wish.name] = wish.value
+    if "budget" not in listed and listed.get("max_shared", 0) >= instance.n_per_class:
+        del listed["max_shared"]  # where all sets have one size, as many are never shared anyhow
     n_features = instance.n_features
     try:
         bare = Instance(
@@ -128,6 +130,8 @@ def _has_none(instance: Instance, kept: Sequence[Wish], seconds: float) -> bool:
         )
     except InfeasibleInstance:
         return True
+    except InvalidInstance:  # what is left out is what gives the others a sense
+        return False
     if not bare.demands:
         return False
     incumbent = Incumbent(bare, Limits(time_limit=seconds, gap=1.0, threads=1))

@@ -24,6 +24,14 @@ def _nothing(n):
     return [[0.0] * n] * n, [0.0] * n
 
 
+def test_demands_that_have_a_sense_only_together():
+    # The class of four features has all of them, and whoever has two shares both.
+    instance = Instance(np.zeros((4, 6)), *_nothing(6), 4, 1, budget=[1, 1, 2, 4], max_shared=1)
+    found = solve(instance, method="compact", time_limit=60)
+    assert found.status == "infeasible"
+    assert len(found.details["conflict"]) == 2
+
+
 def test_words_name_a_smallest_set():
     instance = clashing()
     assert best_demanded(instance) is None

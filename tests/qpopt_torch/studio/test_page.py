@@ -1,5 +1,7 @@
 """The page of the studio in a headless browser, used as a person would."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -142,10 +144,14 @@ def test_a_page_that_is_reloaded_in_the_middle_of_a_solve_shows_its_answer(tab, 
     opened.studio.session.back(0)
     page = tab("steer")
     page.get_by_role("button", name="Undo").wait_for()
+    solver = opened.studio.solver
+    solver.cancel()
+    os.kill(solver.active.pid, signal.SIGSTOP)  # so that it is still in the middle
     with page.expect_response("**/act"):
         page.get_by_role("button", name="Solve", exact=True).click()
     assert opened.studio.session.running
     page.reload()
+    os.kill(solver.active.pid, signal.SIGCONT)
     page.get_by_text("What changed from “The model”").wait_for()
 
 
