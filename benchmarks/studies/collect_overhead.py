@@ -16,8 +16,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from benchmarks.studies.scale.passes import bare_pass
 from qpopt_torch import collect, find_head
-from qpopt_torch.network.observation import evaluating
 
 Batches = list[tuple[Tensor, Tensor]]
 
@@ -31,13 +31,6 @@ def efficientnet_lite0(n_classes: int) -> nn.Module:
     )
     model._fc = nn.Linear(1280, n_classes)
     return model
-
-
-def bare_pass(model: nn.Module, data: Batches) -> None:
-    """Run the model over all batches and keep nothing."""
-    with evaluating(model), torch.no_grad():
-        for x, _ in data:
-            model(x)
 
 
 def seconds(function: Callable[[], object]) -> float:

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.studies.browser import new_page
 from qpopt_torch import AdapterTraining, collect, sparsify
 from qpopt_torch.studio.launch import Opened, open_studio
 
@@ -159,21 +159,13 @@ def random_demand(told: Mapping[str, Any], chance: np.random.Generator) -> dict[
 
 def page_seconds(address: str) -> float | None:
     """Return the seconds until a browser shows the page and its steering; None without one."""
-    if find_spec("playwright") is None:
-        return None
-    from playwright.sync_api import sync_playwright
-
-    chromium = "/usr/bin/chromium"
-    with sync_playwright() as running:
-        path = chromium if Path(chromium).exists() else None
-        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page()
+    with new_page() as page:
+        if page is None:
+            return None
         began = time.perf_counter()
         page.goto(f"{address}#/steer")
         page.get_by_role("button", name="Undo").wait_for()
-        shown = time.perf_counter() - began
-        browser.close()
-    return shown
+        return time.perf_counter() - began
 
 
 def table_of(waits: list[Waits]) -> Table:

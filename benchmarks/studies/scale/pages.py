@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks.studies.browser import new_page
 from benchmarks.studies.scale.passes import seconds
 from qpopt import Solution
 from qpopt_torch import SparseClassifier, collect
@@ -97,15 +97,9 @@ def _sparse(classes: int, features: int, pictures: Pictures) -> SparseClassifier
 
 def _shown(page: Path, name: str) -> tuple[float | None, float | None]:
     """Return the seconds until a page can be used and until a class is found; None without one."""
-    if find_spec("playwright") is None:
-        return None, None
-    from playwright.sync_api import sync_playwright
-
-    chromium = "/usr/bin/chromium"
-    with sync_playwright() as running:
-        path = chromium if Path(chromium).exists() else None
-        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        shown = browser.new_page()
+    with new_page() as shown:
+        if shown is None:
+            return None, None
         began = time.perf_counter()
         shown.goto(page.as_uri())
         tab = shown.get_by_role("tab", name="Classes")
@@ -115,6 +109,4 @@ def _shown(page: Path, name: str) -> tuple[float | None, float | None]:
         shown.get_by_label("Find a class").fill(name)
         shown.locator("#panel-classes .cards > li", has_text=name).first.wait_for()
         shown.locator("#panel-classes .cards .picture").first.wait_for()
-        searched = time.perf_counter() - began
-        browser.close()
-    return opened, searched
+        return opened, time.perf_counter() - began

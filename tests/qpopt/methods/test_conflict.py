@@ -3,6 +3,7 @@
 import numpy as np
 
 from qpopt import InfeasibleInstance, Instance, generate, solve
+from qpopt.methods.conflict import _has_none as has_none
 from qpopt.methods.conflict import conflict, smallest, wishes_of
 from tests.demanded import best_demanded, statement
 
@@ -30,6 +31,9 @@ def test_demands_that_have_a_sense_only_together():
     found = solve(instance, method="compact", time_limit=60)
     assert found.status == "infeasible"
     assert len(found.details["conflict"]) == 2
+    # Without its budgets this one is refused, which does not say that it has no solution.
+    instance = Instance(np.zeros((2, 4)), *_nothing(4), 3, 1, budget=[2, 2], negative=(2, 1.0))
+    assert not has_none(instance, [], 1.0)
 
 
 def test_words_name_a_smallest_set():
