@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from torch import nn
 
 from qpopt import InvalidArgument
@@ -124,7 +125,7 @@ class _Chunks:
         with Bar("ranks", sums.shape[1], progress=progress) as bar:
             for d in range(sums.shape[1]):
                 values = np.concatenate([part[d] for part in self.files])
-                sums[:, d] = np.bincount(labels, average_ranks(values), n_classes)
+                sums[:, d] = np.bincount(labels, rankdata(values), n_classes)
                 bar.advance()
         return auroc_from_rank_sums(counts, sums)
 
@@ -135,14 +136,3 @@ class _Chunks:
             np.save(path, np.ascontiguousarray(np.concatenate(self.held).T))
             self.files.append(np.load(path, mmap_mode="r"))
             self.held = []
-
-
-def average_ranks(values: NDArray[np.float32]) -> Floats:
-    """Return the ranks of values, from 1; equal ones share the average of theirs."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    sizes = np.diff(np.r_[first, len(values)])
-    found = np.empty(len(values))
-    found[order] = np.repeat(first + (sizes + 1) / 2, sizes)
-    return found
